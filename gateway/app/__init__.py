@@ -1,0 +1,1 @@
+"""Puts the rooms together; the only place that knows the real clock."""

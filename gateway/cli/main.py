@@ -1,0 +1,5 @@
+"""The command line's front door."""
+
+
+def main() -> None:
+    """Run the command named on the command line."""

@@ -1,0 +1,1 @@
+"""The delivery side: leadership, recovery, and one ordered delivery a channel."""

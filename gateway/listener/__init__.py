@@ -1,0 +1,1 @@
+"""The MLLP side: ports, sessions, and the way from a frame to its answer."""

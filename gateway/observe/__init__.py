@@ -1,0 +1,1 @@
+"""Events to logs, metrics and health. Never message content."""

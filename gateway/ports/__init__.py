@@ -1,0 +1,1 @@
+"""The Protocols each room declares it needs. No implementation lives here."""

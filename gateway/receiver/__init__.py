@@ -1,0 +1,1 @@
+"""The bundled server: base protocol, extensions, durable dedupe, scripted faults."""

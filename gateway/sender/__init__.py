@@ -1,0 +1,1 @@
+"""Sends HL7 files over MLLP and judges every answer."""

@@ -1,0 +1,1 @@
+"""The durable store. One contract, one engine a folder."""

@@ -1,0 +1,1 @@
+"""The SQLite engine: one file, one writer thread with group commit."""

@@ -1,0 +1,1 @@
+"""The WebSocket to the server: link, tokens, reconnect."""
