@@ -20,7 +20,7 @@ _ROW_BITS = 48
 
 
 def row_uuid(store_id: UUID, row: RowId) -> UUID:
-    """Give the row's public id: the store's random part with the row number in the last 48 bits (RFC 9562, version 8)."""
+    """Give the row's public id: the store's random part, the row number in the last 48 bits (RFC 9562, v8)."""
     return UUID(int=(store_id.int >> _ROW_BITS << _ROW_BITS) | row)
 
 
