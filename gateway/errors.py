@@ -95,6 +95,15 @@ class StaleEpoch(StoreError):
         self.epoch = epoch
 
 
+class LeaseLost(GatewayError):
+    """The lease was not renewed in time or is somebody else's: the dispatcher steps down."""
+
+    def __init__(self, *, epoch: int, reason: str) -> None:
+        super().__init__(f"epoch {epoch}: {reason}")
+        self.epoch = epoch
+        self.reason = reason
+
+
 class LinkError(GatewayError):
     """The link to the server cannot carry this now."""
 

@@ -13,7 +13,7 @@ from gateway.core.verdict import (
     Transient,
     Verdict,
 )
-from gateway.model.clock import Due, Now
+from gateway.model.clock import Due, Now, age
 from gateway.model.delivery import Again, Finish, GiveUp, Release, Settlement
 from gateway.model.policy import OnAmbiguous, OnRejected, OutcomePolicy, RetryPolicy, Strategy
 from gateway.model.states import ErrorCode, Event
@@ -53,11 +53,7 @@ def is_over(policy: RetryPolicy, history: History, now: Now) -> bool:
     """Say whether the row's horizon has passed since its first write; after a reboot wall time decides."""
     if history.first_sent is None or history.first_sent_wall is None:
         return False
-    if history.first_sent.boot_id == now.boot_id:
-        age = now.ms - history.first_sent.ms
-    else:
-        age = now.wall - history.first_sent_wall
-    return age >= policy.horizon
+    return age(history.first_sent, history.first_sent_wall, now) >= policy.horizon
 
 
 def decide(

@@ -19,6 +19,8 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
     State.CLAIMED: {
         Event.SENT: State.INFLIGHT,
         Event.RELEASED: State.QUEUED,
+        # The content cannot be read (hash or charset): provably unsent, and nothing to send.
+        Event.EXHAUSTED: State.FAILED,
     },
     State.INFLIGHT: {
         Event.RELEASED: State.QUEUED,

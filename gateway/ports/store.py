@@ -58,6 +58,9 @@ class Outbox(Protocol):
     async def heads(self, channel: ChannelName, *, after: RowId, limit: int) -> Sequence[Head]:
         """Give live rows (queued, claimed, inflight) of the channel with ids above `after`, in store order."""
 
+    async def inflight(self, channel: ChannelName) -> Sequence[Head]:
+        """Give the channel's rows in state `inflight`, in store order: after a take-over they are in doubt."""
+
     async def head(self, row: RowId) -> Head | None:
         """Read one live row afresh; None if it is not live any more."""
 

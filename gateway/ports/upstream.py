@@ -26,6 +26,10 @@ class Connection(Protocol):
     def in_flight(self) -> int:
         """How many sends of this connection wait for their answer."""
 
+    @property
+    def is_prepared(self) -> bool:
+        """True while `prepare` would have nothing to wait for."""
+
     async def prepare(self) -> None:
         """Refresh the token if it is about to expire. Raises NotLive. Called before the inflight mark, never after."""
 

@@ -1,0 +1,119 @@
+"""One channel's delivery under one term: its queue, its lanes, its doubts, its late answers."""
+
+import asyncio
+from typing import NoReturn
+
+from gateway.core.verdict import Accepted, Refused
+from gateway.dispatcher.decision import settled, verdict_of
+from gateway.dispatcher.heads import Heads
+from gateway.dispatcher.lane import Lane
+from gateway.dispatcher.lead import Lead
+from gateway.dispatcher.options import ChannelDelivery, DispatchOptions
+from gateway.dispatcher.queue import ChannelQueue
+from gateway.dispatcher.recovery import Recovery
+from gateway.model.delivery import Finish, Head
+from gateway.model.review import Row
+from gateway.model.states import Event, State
+from gateway.model.upstream import StrayAnswer
+
+
+class Delivery:
+    """Runs as long as the term; whoever starts it cancels it."""
+
+    def __init__(self, channel: ChannelDelivery, *, lead: Lead, options: DispatchOptions) -> None:
+        self._lead = lead
+        self._policy = channel.policy
+        self._status_every = options.status_every
+        heads = Heads(limit=channel.policy.max_inflight, foreign_wait=channel.policy.retry.initial)
+        self._queue = ChannelQueue(channel.name, lead=lead, heads=heads, page=options.page, window=options.window)
+        self._recovery = Recovery(lead=lead, queue=self._queue, policy=channel.policy)
+        self._flights: dict[Lane, int] = {}
+        self._lanes = tuple(
+            Lane(lead=lead, queue=self._queue, policy=channel.policy, flights=self._flights)
+            for _ in range(channel.policy.max_inflight)
+        )
+
+    async def run(self) -> None:
+        """Deliver until cancelled; raises StaleEpoch, LeaseLost or StoreFailed when the term is over."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._queue.watch())
+            tasks.create_task(self._follow_link())
+            for lane in self._lanes:
+                tasks.create_task(lane.run())
+
+    async def drain(self) -> None:
+        """Claim nothing more, and wait until no send is in the air."""
+        self._queue.is_stopping = True
+        while self._flights:
+            await self._queue.landed()
+
+    async def _follow_link(self) -> NoReturn:
+        """Open the queue on each new connection once everything in doubt was cleared on it."""
+        number = 0
+        while True:
+            connection = await self._lead.link.live(after=number)
+            number = connection.number
+            await self._wait_for_older(number)
+            await self._recovery.clear(connection)
+            self._queue.connection = connection
+            self._queue.wake()
+            while self._recovery.is_asking and connection.is_live:
+                await asyncio.sleep(self._status_every)
+                await self._recovery.clear(connection)
+
+    async def _wait_for_older(self, number: int) -> None:
+        """Wait until every lane has heard that its older connection is gone."""
+        while any(used < number for used in self._flights.values()):
+            await self._queue.landed()
+
+    async def late(self, row: Row, stray: StrayAnswer) -> None:
+        """Use an answer nobody waited for: settle by it if it is of the latest send, else keep it as evidence."""
+        is_latest = (row.generation, row.sends) == (stray.callback.generation, stray.callback.send)
+        may_settle = is_latest and row.state in {State.QUEUED, State.FAILED}
+        if may_settle and await self._settle_late(row, stray):
+            return
+        await self._lead.outbox.evidence(
+            row.row,
+            kind="late-answer",
+            detail=f"answer to send {stray.callback.generation}.{stray.callback.send}",
+            now=self._lead.clock(),
+        )
+
+    async def _settle_late(self, row: Row, stray: StrayAnswer) -> bool:
+        """Settle a row in backoff or review by the late answer to its latest send."""
+        prepared = await self._queue.prepared(row.row)
+        self._queue.forget(row.row)
+        if prepared is None:
+            return False
+        match verdict_of(prepared, stray.outcome, self._policy):
+            case Accepted():
+                finish = Finish(event=Event.LATE_ACCEPT)
+            case Refused(code=code):
+                finish = Finish(event=Event.LATE_REFUSAL, code=code)
+            case _:
+                return False
+        now = self._lead.clock()
+        decision = settled(self._lead, _as_head(row), prepared, stray.outcome, finish, now)
+        applied = await self._lead.outbox.late(self._lead.term, decision, now)
+        if applied:
+            self._lead.observer.event("settled-late", channel=row.channel, row=row.row)
+            self._queue.heads.drop(row.row)
+            self._queue.wake(stale=True)
+        return applied
+
+
+def _as_head(row: Row) -> Head:
+    return Head(
+        row=row.row,
+        partition=row.partition,
+        barrier=row.barrier,
+        state=row.state,
+        generation=row.generation,
+        sends=row.sends,
+        attempts=row.attempts,
+        link_losses=row.link_losses,
+        due=None,
+        policy=None,
+        first_sent=None,
+        first_sent_wall=row.first_sent_at,
+    )
