@@ -119,3 +119,21 @@ class ConnectFailed(LinkError):
         super().__init__(f"{step}: {reason}")
         self.step = step
         self.reason = reason
+
+
+class CannotListen(OperatorError):
+    """A channel's address cannot be bound; `reason` is the system's own word for it."""
+
+    def __init__(self, *, channel: str, address: str, port: int, reason: str) -> None:
+        super().__init__(f"channel {channel}: cannot listen on {address} port {port}: {reason}")
+        self.channel = channel
+        self.address = address
+        self.port = port
+        self.reason = reason
+
+
+class PortTaken(CannotListen):
+    """Another program, or another channel, already listens on the channel's address and port."""
+
+    def __init__(self, *, channel: str, address: str, port: int) -> None:
+        super().__init__(channel=channel, address=address, port=port, reason="the port is taken")

@@ -11,5 +11,5 @@ class Observer(Protocol):
     def event(self, name: str, /, **facts: Fact) -> None:
         """Note one event; `name` is a fixed word, `facts` are ids, counts, codes and names of the configuration."""
 
-    def anomaly(self, *, channel: str, peer: str, kind: str, offset: int, bytes_hex: str) -> None:
-        """Note one framing anomaly; `bytes_hex` is empty when the bytes are payload."""
+    def anomaly(self, *, channel: str, peer: str, kind: str, offset: int, bytes_hex: str, count: int = 1) -> None:
+        """Note one framing anomaly of `count` bytes; `bytes_hex` is empty when the bytes are payload."""

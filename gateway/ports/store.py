@@ -1,6 +1,6 @@
 """Four narrow doors to the store. Every promise in here is kept by the contract suite in tests/store."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -30,9 +30,11 @@ class Intake(Protocol):
     def closed_because(self) -> str | None:
         """Why intake is closed (`low-space`, `full`, `stopping`, ...), or None while it is open."""
 
-    async def accept(self, offer: Offer, seal: Seal) -> Receipt:
-        """Admit one message in one synced transaction; returns only after the commit.
+    def accept(self, offer: Offer, seal: Seal) -> Awaitable[Receipt]:
+        """Admit one message in one synced transaction; gives the receipt only after the commit.
 
+        Offers take their place in store order in the order in which they are handed over. A store that gives a
+        future instead of a coroutine spares its caller a task for every message.
         Raises Unavailable in temporary trouble (known retransmits are still answered), StoreFailed after an I/O error.
         """
 
