@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from gateway.model.clock import Now
 from gateway.model.delivery import Head
-from gateway.model.ids import RowId
 from gateway.model.states import State
 
 
@@ -58,8 +57,3 @@ def next_ready(
         blocked.add(head.partition)
         first = False
     return Wait(wait=soonest)
-
-
-def without(rows: Iterable[Head], row: RowId) -> list[Head]:
-    """Give the rows but this one, in their order."""
-    return [head for head in rows if head.row != row]

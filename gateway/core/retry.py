@@ -126,18 +126,12 @@ def _in_doubt(
     verdict: Ambiguous, retry: RetryPolicy, outcome: OutcomePolicy, history: History, roll: float
 ) -> Settlement:
     """Hold for a person, or send again where the administrator said so and the row is no poison."""
-    losses = history.link_losses + verdict.link_lost
-    resend = outcome.on_ambiguous is OnAmbiguous.RESEND and losses < LINK_LOSSES_BEFORE_REVIEW
+    resend = outcome.on_ambiguous is OnAmbiguous.RESEND
+    is_poison = history.link_losses + verdict.link_lost >= LINK_LOSSES_BEFORE_REVIEW
     attempts = history.attempts + 1
-    if resend and attempts < retry.attempts:
+    if resend and not is_poison and attempts < retry.attempts:
         wait = backoff(retry, step=attempts, roll=roll)
-        return Again(
-            event=Event.RETRY,
-            wait=wait,
-            counted=True,
-            code=verdict.code,
-            link_lost=verdict.link_lost,
-        )
+        return Again(event=Event.RETRY, wait=wait, counted=True, code=verdict.code, link_lost=verdict.link_lost)
     return GiveUp(
         event=Event.IN_DOUBT,
         code=verdict.code,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from gateway.core.lease import Trust
-from gateway.errors import LeaseLost, Unavailable
+from gateway.errors import LeaseLost, StaleEpoch, Unavailable
 from gateway.model.delivery import Held, Taken, Term
 from gateway.model.ids import ChannelName
 from gateway.model.policy import OutcomePolicy
@@ -108,3 +108,6 @@ class Leadership:
         except Unavailable as trouble:
             # It expires by itself.
             self._observer.event("lease-unavailable", group=self._group, reason=trouble.reason)
+        except StaleEpoch:
+            # Somebody else has it already, which is all a release is for.
+            self._observer.event("lease-lost", group=self._group, epoch=term.epoch)
