@@ -66,3 +66,9 @@ class Link(Protocol):
 
     async def stray(self) -> StrayAnswer:
         """Wait for the next answer nobody waits for. Bounded: the oldest is dropped and counted when unread."""
+
+    async def receipt(self) -> Callback:
+        """Wait for the next receipt: the server has that send on its own durable storage. Evidence, never a verdict.
+
+        Bounded like `stray`; receipts come only from servers that grant them.
+        """
