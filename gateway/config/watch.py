@@ -1,28 +1,10 @@
 """[metrics] and [log]: how the gateway is watched."""
 
-from enum import StrEnum
-
 from pydantic import Field
 
 from gateway.config.address import Address
 from gateway.config.values import Listen, Table
-
-
-class LogFormat(StrEnum):
-    """How log lines look."""
-
-    AUTO = "auto"
-    JSON = "json"
-    CONSOLE = "console"
-
-
-class LogLevel(StrEnum):
-    """The least weight of an event that is logged; all are counted in metrics."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+from gateway.model.policy import LogFormat, LogLevel
 
 
 class Metrics(Table):

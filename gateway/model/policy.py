@@ -141,3 +141,20 @@ class DeliveryPolicy:
     verdict: VerdictPolicy = field(default_factory=VerdictPolicy)
     response_timeout: int = 60_000
     max_inflight: int = 1
+
+
+class LogFormat(StrEnum):
+    """How log lines look; `auto` is `console` on a terminal, else `json`."""
+
+    AUTO = "auto"
+    JSON = "json"
+    CONSOLE = "console"
+
+
+class LogLevel(StrEnum):
+    """The least weight of an event that is written; lighter ones are only counted."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
