@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from gateway.console.plain import iso, visible
 from gateway.console.values import Reason, Waiting
@@ -51,6 +52,8 @@ def of_row(row: Row, scene: Scene, *, blocker: Row | None, last: EventRow | None
             return _in_review(row, scene)
         case State.QUEUED | State.CLAIMED | State.INFLIGHT:
             return _live(row, scene, blocker)
+        case _:
+            assert_never(row.state)
 
 
 def of_channel(summary: ChannelSummary, head: Reason | None, scene: Scene) -> Reason:
