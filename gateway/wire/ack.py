@@ -1,10 +1,17 @@
-"""Building and reading acknowledgements (INTAKE, section 4). Pure: same inputs, same bytes."""
+"""Building acknowledgements. Pure: same inputs, same bytes; never cuts an answer, never echoes a value as structure."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
-from gateway.model.upstream import Msa
+from gateway.model.ids import ControlId
+from gateway.wire.characters import masked
+from gateway.wire.charset import encode
 from gateway.wire.header import Header
+from gateway.wire.msa import read_msa
+
+__all__ = ["AckCode", "Condition", "Problem", "build", "read_msa"]
 
 
 class AckCode(StrEnum):
@@ -35,6 +42,22 @@ class Condition(StrEnum):
     INTERNAL_ERROR = "207"
 
 
+_MEANING = {
+    Condition.SEGMENT_SEQUENCE: "Segment sequence error",
+    Condition.REQUIRED_FIELD: "Required field missing",
+    Condition.DATA_TYPE: "Data type error",
+    Condition.TABLE_VALUE: "Table value not found",
+    Condition.VALUE_TOO_LONG: "Value too long",
+    Condition.UNSUPPORTED_TYPE: "Unsupported message type",
+    Condition.UNSUPPORTED_EVENT: "Unsupported event code",
+    Condition.UNSUPPORTED_PROCESSING_ID: "Unsupported processing id",
+    Condition.UNSUPPORTED_VERSION: "Unsupported version id",
+    Condition.DUPLICATE_KEY: "Duplicate key identifier",
+    Condition.RECORD_LOCKED: "Application record locked",
+    Condition.INTERNAL_ERROR: "Application internal error",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Why an answer is negative: condition, the MSH field it is about (None: the whole message), our own words
@@ -44,6 +67,31 @@ class Problem:
     condition: Condition
     field: int | None
     text: str
+
+
+_UNREAD = Header(
+    start=0,
+    separator=b"|",
+    encoding_characters=rb"^~\&",
+    sending_application=b"",
+    sending_facility=b"",
+    receiving_application=b"",
+    receiving_facility=b"",
+    timestamp=b"",
+    message_type=b"",
+    control_id=ControlId(b""),
+    processing_id=b"P",
+    version=b"2.5.1",
+    sequence=b"",
+    accept_ack=b"",
+    application_ack=b"",
+    charset=b"",
+)
+"""What an answer to an unreadable header says."""
+
+_VERSION = re.compile(rb" *([0-9]{1,4}(?:\.[0-9]{1,4})*) *")
+_UNSTATED = (2, 3, 1)  # the version that an empty or unreadable MSH-12 counts as
+_LONGEST_TEXT = 80
 
 
 def build(
@@ -60,7 +108,129 @@ def build(
     (<= 20 ASCII), `timestamp` MSH-7 (`YYYYMMDDHHMMSS+ZZZZ`), `expected_sequence` MSA-4, `codec` what the header's
     bytes are in (echoed bytes stay as they are).
     """
+    asked = header or _UNREAD
+    version = _version(asked)
+    segments = [
+        _msh(asked, version, message_id=message_id, timestamp=timestamp),
+        _msa(asked, version, code, problem=problem, expected_sequence=expected_sequence, codec=codec),
+    ]
+    if problem is not None:
+        segments.append(_err(asked, version, problem, codec=codec))
+    return b"".join(segment + b"\r" for segment in segments)
 
 
-def read_msa(body: str) -> Msa | None:
-    """Read MSA-1, MSA-2 and every ERR code of an answer body; None when there is no readable MSA."""
+def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp: str) -> bytes:
+    fields = [
+        b"MSH",
+        asked.encoding_characters,
+        _echo(asked, asked.receiving_application),
+        _echo(asked, asked.receiving_facility),
+        _echo(asked, asked.sending_application),
+        _echo(asked, asked.sending_facility),
+        timestamp.encode("ascii"),
+        b"",
+        _message_type(asked, version),
+        message_id.encode("ascii"),
+        _echo(asked, asked.processing_id),
+        _echo(asked, asked.version),
+    ]
+    if asked.charset:
+        fields += [b"", b"", b"", b"", b"", _echo(asked, asked.charset)]
+    return asked.separator.join(fields)
+
+
+def _message_type(asked: Header, version: tuple[int, ...]) -> bytes:
+    trigger = _echo(asked, asked.type_parts()[1])
+    if not trigger or version < (2, 2):
+        return b"ACK"
+    parts = (b"ACK", trigger) if version < (2, 4) else (b"ACK", trigger, b"ACK")
+    return asked.component_separator.join(parts)
+
+
+def _msa(
+    asked: Header,
+    version: tuple[int, ...],
+    code: AckCode,
+    *,
+    problem: Problem | None,
+    expected_sequence: int | None,
+    codec: str,
+) -> bytes:
+    # HL7 ch. 2, MSA-2: echo MSH-10, even when the message is refused. MSA-3 ended with 2.7, where ERR-8 says it.
+    text = b"" if problem is None or version >= (2, 7) else _own(asked, problem.text, codec)
+    fields = [b"MSA", code.encode("ascii"), _echo(asked, asked.control_id)]
+    if expected_sequence is not None:
+        fields += [text, str(expected_sequence).encode("ascii")]
+    elif text:
+        fields.append(text)
+    return asked.separator.join(fields)
+
+
+def _err(asked: Header, version: tuple[int, ...], problem: Problem, *, codec: str) -> bytes:
+    condition = problem.condition
+    if condition is Condition.VALUE_TOO_LONG and version < (2, 7):
+        condition = Condition.INTERNAL_ERROR  # table 0357 has 104 from 2.7 on
+    meaning = _own(asked, _MEANING[condition], codec)
+    component, subcomponent = asked.component_separator, asked.encoding_characters[3:4]
+    place = [b"MSH", b"1", b"%d" % problem.field] if problem.field is not None else []
+    if version < (2, 5):
+        said = subcomponent.join((condition.encode(), meaning, b"HL70357")) if subcomponent else condition.encode()
+        return asked.separator.join((b"ERR", component.join([*(place or [b"", b"", b""]), said])))
+    fields = (
+        b"ERR",
+        b"",
+        component.join(place),
+        component.join((condition.encode(), meaning, b"HL70357")),
+        b"E",
+        b"",
+        b"",
+        b"",
+        _own(asked, problem.text, codec),
+    )
+    return asked.separator.join(fields)
+
+
+def _version(asked: Header) -> tuple[int, ...]:
+    return _parsed_version(asked.split(asked.version, asked.component_separator, 1)[0])
+
+
+@lru_cache(maxsize=128)
+def _parsed_version(text: bytes) -> tuple[int, ...]:
+    found = _VERSION.fullmatch(text)
+    return tuple(map(int, found[1].split(b"."))) if found else _UNSTATED
+
+
+def _echo(asked: Header, value: bytes) -> bytes:
+    """Give an echoed value as it came, but for bytes that would end its field, segment or frame in the answer."""
+    breaking = asked.separator + b"\r\n\x0b\x1c"
+    if len(value.translate(None, breaking)) == len(value):
+        return value
+    seen = masked(value, asked.by_characters) if asked.by_characters else value
+    return b"".join(
+        _escaped(asked, value[at : at + 1]) if seen[at] in breaking else value[at : at + 1] for at in range(len(value))
+    )
+
+
+def _escaped(asked: Header, byte: bytes) -> bytes:
+    escape = asked.encoding_characters[2:3]
+    if not escape:
+        return b" "
+    letter = b"F" if byte == asked.separator else b"X%02X" % byte[0]
+    return escape + letter + escape
+
+
+def _own(asked: Header, text: str, codec: str) -> bytes:
+    """Write our own words so that no separator of the sender can split them."""
+    delimiters = [asked.separator, *(bytes([byte]) for byte in asked.encoding_characters)]
+    written = encode(text[:_LONGEST_TEXT], codec)
+    if len(written.translate(None, b"".join(delimiters) + b"\r\n")) == len(written):
+        return written
+    names = dict(zip(delimiters, b"FSRETP", strict=False))
+    escape = asked.encoding_characters[2:3]
+    parts = []
+    for byte in (written[at : at + 1] for at in range(len(written))):
+        if byte not in delimiters and byte not in (b"\r", b"\n"):
+            parts.append(byte)
+        else:
+            parts.append(escape + bytes([names[byte]]) + escape if escape and byte in names else b" ")
+    return b"".join(parts)
