@@ -44,9 +44,9 @@ def entropy(size: int) -> bytes:
     return secrets.token_bytes(size)
 
 
-def holder() -> str:
+def holder(node_name: str | None) -> str:
     """Name this process start, randomly, so that no two holders of a lease are ever mistaken for each other."""
-    return f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(8)}"
+    return f"{node_name or os.uname().nodename}:{os.getpid()}:{secrets.token_hex(8)}"
 
 
 def operator() -> str:
