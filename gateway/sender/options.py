@@ -70,8 +70,9 @@ class Outgoing:
 class Retransmit:
     """Send again, byte for byte, what silence or a lost connection left unanswered, as engines do.
 
-    `pause` is in seconds, between attempts; `patience` in seconds without any answer on a connection's place, after
-    which the rest is judged as silence; `codes` are answers (MSA-1) that are also taken as "later, please".
+    `pause` is in seconds, between attempts; `patience` in seconds since trouble began on a connection's place without
+    one message brought to its end, after which the message is given up; `codes` are answers (MSA-1) that are also
+    taken as "later, please".
     """
 
     pause: float = 0.2
