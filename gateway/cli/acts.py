@@ -19,7 +19,7 @@ def _spoken(reason: str) -> str:
     return reason.strip()
 
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Messages: ids (UUID) or row numbers.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Messages: ids (UUID) or row numbers.")]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", callback=_spoken, help="Why; recorded with your name.")]
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
 Forget = Annotated[
@@ -28,22 +28,22 @@ Forget = Annotated[
 
 
 def requeue(ids: Ids, reason: Why, config: ConfigFile = None) -> None:
-    """Deliver messages in review (failed, rejected) again, each at its old place."""
+    """Deliver messages in review again. Failed or rejected ones, each at its old place."""
     _each(config, ids, lambda actions, each: actions.requeue(each, why=reason))
 
 
 def resolve(ids: Ids, reason: Why, config: ConfigFile = None, forget: Forget = False) -> None:
-    """Mark messages in review as arrived: you know that the server has them."""
+    """Mark messages in review as arrived. You know that the server has them."""
     _each(config, ids, lambda actions, each: actions.resolve(each, why=reason, forget=forget))
 
 
 def discard(ids: Ids, reason: Why, config: ConfigFile = None, forget: Forget = False) -> None:
-    """Give messages up (queued, failed, rejected); their content stays until retention."""
+    """Give messages up for good. Queued, failed or rejected ones; their content stays until retention."""
     _each(config, ids, lambda actions, each: actions.discard(each, why=reason, forget=forget))
 
 
 def halt(channel: Channel, reason: Why, config: ConfigFile = None) -> None:
-    """Halt a channel: messages are still taken and answered, none is delivered until `resume`."""
+    """Halt the delivery of a channel. Messages are still taken and answered; none goes out until `resume`."""
 
     async def work() -> int:
         async with desk_of(config) as actions:
@@ -55,7 +55,7 @@ def halt(channel: Channel, reason: Why, config: ConfigFile = None) -> None:
 
 
 def resume(channel: Channel, reason: Why, config: ConfigFile = None) -> None:
-    """Lift every halt of a channel; rows in review stay there."""
+    """Lift every halt of a channel. Messages in review stay there."""
 
     async def work() -> int:
         async with desk_of(config) as actions:

@@ -26,12 +26,12 @@ class Exit(IntEnum):
     TROUBLE = 3
 
 
-def conclude(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Run a command's work to its end and leave with its exit code."""
-    raise typer.Exit(int(_code_of(work)))
+def conclude(work: Coroutine[Any, Any, int], *, refused: Exit = Exit.REFUSED) -> NoReturn:
+    """Run a command's work to its end and leave with its exit code; `refused` is that of an OperatorError."""
+    raise typer.Exit(int(_code_of(work, refused)))
 
 
-def _code_of(work: Coroutine[Any, Any, int]) -> int:
+def _code_of(work: Coroutine[Any, Any, int], refused: Exit) -> int:
     """Turn every way the work can end into an exit code, the trouble told on standard error."""
     try:
         code = asyncio.run(work)
@@ -41,7 +41,7 @@ def _code_of(work: Coroutine[Any, Any, int]) -> int:
         return Exit.USAGE
     except (OperatorError, PeerError) as error:
         complain(str(error))
-        return Exit.REFUSED
+        return refused
     except StoreError as error:
         complain(str(error))
         return Exit.TROUBLE

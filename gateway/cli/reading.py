@@ -7,7 +7,8 @@ import typer
 
 from gateway.cli.outcome import Exit, conclude
 from gateway.cli.screen import Listing, console, say, write_bytes, write_json
-from gateway.cli.tables import ROW_COLUMNS, row_cells, shown_view, status_view
+from gateway.cli.sheet import shown_view
+from gateway.cli.tables import ROW_COLUMNS, row_cells, status_view
 from gateway.cli.target import ConfigFile, Json, desk_of
 from gateway.console.actions import Actions
 from gateway.console.facts import explained_facts, row_facts, shown_facts, status_facts
@@ -19,7 +20,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The message's id (UUID) o
 
 
 def status(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Show every channel: depth, oldest age, review, what it waits for, last error, next try (UTC)."""
+    """Show every channel at a glance. Depth, oldest age, review, what it waits for, last error, next try (UTC)."""
 
     async def work() -> int:
         async with desk_of(config) as actions:
@@ -56,7 +57,10 @@ def why(
 def list_(
     config: ConfigFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only messages of this channel.")] = None,
-    state: Annotated[list[State] | None, typer.Option(help="Only messages in this state; may be repeated.")] = None,
+    state: Annotated[
+        list[State] | None,
+        typer.Option(metavar="STATE", help=f"Only messages in this state; may be repeated. One of {', '.join(State)}."),
+    ] = None,
     control_id: Annotated[
         str | None, typer.Option(metavar="TEXT", help=r"Only messages with this MSH-10; \xNN stands for a byte.")
     ] = None,
@@ -85,7 +89,7 @@ def show(
     raw: Annotated[bool, typer.Option("--raw", help="Write the stored bytes, unmasked and unchanged.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show one message: facts, what it waits for, timeline, segment tree. Content is masked; lengths are shown."""
+    """Show one message, its content masked. Facts, what it waits for, timeline, segment tree with field lengths."""
     if raw and as_json:
         raise typer.BadParameter("--raw writes bytes and --json writes JSON; choose one", param_hint="--raw")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.outcome import conclude
+from gateway.cli.outcome import Exit, conclude
 from gateway.config import address
 
 Listen = Annotated[
@@ -28,7 +28,7 @@ def receive(
     script: Script = None,
     ready_file: ReadyFile = None,
 ) -> None:
-    """Run the bundled server: take messages from a gateway over WebSocket, write them down, answer AA."""
+    """Run the bundled server. It takes messages from a gateway over WebSocket, writes them down and answers AA."""
     from gateway.app.receive import receive as serve  # noqa: PLC0415 - the server's weight is for this command only
 
     try:
@@ -43,5 +43,6 @@ def receive(
             extensions=not plain,
             script=script,
             ready_file=ready_file,
-        )
+        ),
+        refused=Exit.TROUBLE,
     )

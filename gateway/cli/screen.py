@@ -16,12 +16,16 @@ from gateway.console.plain import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: a fixed `width`, or a `share` of what the fixed ones leave (then cut with an ellipsis)."""
+    """One column: a fixed `width`, or a `share` of what the fixed ones leave.
+
+    Values too long for a `cut` column end in an ellipsis; elsewhere they go on in the next line.
+    """
 
     title: str
     width: int | None = None
     share: int = 0
     right: bool = False
+    cut: bool = False
 
 
 _PAGE = 200
@@ -40,7 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, titled: bool = True) -> Table:
     """Lay out rows; the same columns give the same widths, so that pages of one listing line up."""
     shared = any(column.share for column in columns)
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=titled, expand=shared, header_style="bold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled, expand=shared, header_style="bold")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.right else "left"
         grid.add_column(
@@ -48,8 +52,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, titled: 
             width=column.width,
             ratio=column.share or None,
             justify=justify,
-            no_wrap=True,
-            overflow="ellipsis",
+            no_wrap=column.cut,
+            overflow="ellipsis" if column.cut else "fold",
         )
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell)) for cell in row))

@@ -25,11 +25,12 @@ def run(config: ConfigFile = None, ready_file: ReadyFile = None) -> None:
     async def work() -> int:
         return await serve(settings_of(config), ready_file=ready_file)
 
-    conclude(work())
+    # A port that is taken is the gateway's own trouble: nobody refused anything.
+    conclude(work(), refused=Exit.TROUBLE)
 
 
 def check(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Check the configuration without starting anything; every problem is listed. Exit code 2 if there is one."""
+    """Check the configuration without starting anything. Every problem is listed; exit code 2 if there is one."""
 
     async def work() -> int:
         try:
@@ -49,7 +50,7 @@ def check(config: ConfigFile = None, as_json: Json = False) -> None:
 
 
 def migrate(config: ConfigFile = None) -> None:
-    """Bring the store to this program's schema; stop the gateway first, and have a backup."""
+    """Bring the store to this program's schema. Stop the gateway first, and have a backup."""
     from gateway.app.migrate import migrate as bring  # noqa: PLC0415 - see run
 
     async def work() -> int:

@@ -1,14 +1,13 @@
 """Lays out what the service layer tells for 80 columns. Decides nothing, reads nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from rich.tree import Tree
 
 from gateway.cli.screen import Cell, Column, table
-from gateway.console.plain import clock_time, control_text, iso, span, visible
-from gateway.console.values import ChannelStatus, FieldView, Outline, Replies, Shown, Status, Waiting
+from gateway.console.plain import clock_time, control_text, span
+from gateway.console.values import ChannelStatus, Status, Waiting
 from gateway.model.review import EventRow, LeaseView, Row
 from gateway.model.states import State
 
@@ -37,17 +36,17 @@ _CALM = frozenset({Waiting.NOTHING, Waiting.ANSWER, Waiting.TURN})
 ROW_COLUMNS = (
     Column(title="ROW", width=8, right=True),
     Column(title="RECEIVED (UTC)", width=19),
-    Column(title="CHANNEL", share=2),
+    Column(title="CHANNEL", share=3, cut=True),
     Column(title="STATE", width=9),
-    Column(title="CONTROL ID", share=3),
-    Column(title="ERROR", share=3),
+    Column(title="CONTROL ID", share=4, cut=True),
+    Column(title="ERROR", share=5),
 )
 
 EVENT_COLUMNS = (
     Column(title="TIME (UTC)", width=19),
     Column(title="ROW", width=8, right=True),
     Column(title="EVENT", width=14),
-    Column(title="BY", share=2),
+    Column(title="BY", share=2, cut=True),
     Column(title="DETAIL", share=5),
 )
 
@@ -58,7 +57,7 @@ def row_cells(row: Row) -> tuple[Cell, ...]:
         str(row.row),
         clock_time(row.received_at),
         row.channel,
-        _state(row.state),
+        state_text(row.state),
         control_text(row.control_id, row.encoding),
         row.error_code or "",
     )
@@ -78,7 +77,7 @@ def event_cells(event: EventRow) -> tuple[Cell, ...]:
 def status_view(status: Status) -> RenderableType:
     """Give channels and upstreams at a glance."""
     channels = (
-        Column(title="CHANNEL", share=3),
+        Column(title="CHANNEL", share=3, cut=True),
         Column(title="DEPTH", width=6, right=True),
         Column(title="OLDEST", width=7, right=True),
         Column(title="REVIEW", width=6, right=True),
@@ -89,7 +88,7 @@ def status_view(status: Status) -> RenderableType:
     upstreams = (
         Column(title="UPSTREAM", share=2),
         Column(title="LINK", width=10),
-        Column(title="LEADER", share=4),
+        Column(title="LEADER", share=4, cut=True),
         Column(title="EPOCH", width=6, right=True),
         Column(title="LEASE", width=7, right=True),
     )
@@ -100,19 +99,8 @@ def status_view(status: Status) -> RenderableType:
     )
 
 
-def shown_view(shown: Shown) -> RenderableType:
-    """Give one row: facts, why, answers, timeline, and the message's shape with its content masked."""
-    facts = table((Column(title="", width=14), Column(title="", share=1)), _facts(shown), titled=False)
-    parts: list[RenderableType] = [facts, Text(), Text(shown.reason.sentence), Text()]
-    parts.append(table(EVENT_COLUMNS, (event_cells(event) for event in shown.events)))
-    if shown.outline is None:
-        parts += [Text(), Text("The content is no longer kept (retention).")]
-    else:
-        parts += [Text(), _tree(shown.outline)]
-    return Group(*parts)
-
-
-def _state(state: State) -> Text:
+def state_text(state: State) -> Text:
+    """Give a state's word in its colour."""
     return Text(state.value, style=_STATE_STYLES.get(state, ""))
 
 
@@ -145,63 +133,3 @@ def _channel_cells(status: ChannelStatus, at: int) -> tuple[Cell, ...]:
 def _lease_cells(lease: LeaseView) -> tuple[Cell, ...]:
     left = span(lease.expires_in) if lease.holder and lease.expires_in else ""
     return (lease.group, lease.link, lease.holder or "nobody", str(lease.epoch), left)
-
-
-def _facts(shown: Shown) -> Iterable[tuple[Cell, Cell]]:
-    row = shown.row
-    yield "id", str(row.id)
-    yield "row", f"{row.row} of channel {row.channel}"
-    yield "state", _state(row.state)
-    yield "error", row.error_code or "none"
-    yield "control id", control_text(row.control_id, row.encoding)
-    yield "type", f"{row.message_type}  version {row.version or 'none'}"
-    yield "sender", f"{row.sender}  from {row.remote}"
-    yield "received", iso(row.received_at)
-    yield "first sent", iso(row.first_sent_at) if row.first_sent_at is not None else "never"
-    yield "settled", iso(row.settled_at) if row.settled_at is not None else "not yet"
-    yield (
-        "sequence",
-        f"{row.sequence if row.sequence is not None else 'none'}  (inbound {row.inbound_sequence or 'none'})",
-    )
-    yield (
-        "tries",
-        f"{row.sends} sends, {row.attempts} attempts, generation {row.generation}, {row.link_losses} link losses",
-    )
-    yield "partition", f"{row.partition or '(whole channel)'}{'  barrier' if row.barrier else ''}"
-    yield "charset", f"{row.encoding}  (declared {row.declared_charset or 'none'})  {' '.join(row.flags)}".rstrip()
-    yield "size", f"{row.size} bytes, {row.repeats} retransmits"
-    yield "sha256", row.sha256.hex()
-    yield "answer", row.answer_state.value
-    if shown.replies is not None:
-        yield from _reply_facts(shown.replies)
-
-
-def _reply_facts(replies: Replies) -> Iterable[tuple[Cell, Cell]]:
-    yield "commit answer", _reply(replies.commit_code, replies.commit_size or None)
-    yield "server said", _reply(replies.server_code, replies.server_size, status=replies.server_status)
-    yield "passed on", _reply(replies.application_code, replies.application_size)
-
-
-def _reply(code: str | None, size: int | None, *, status: int | None = None) -> str:
-    parts = [code] if code else []
-    parts += [f"status {status}"] if status is not None else []
-    parts += [f"{size} bytes"] if size is not None else []
-    return ", ".join(parts) or "nothing"
-
-
-def _tree(outline: Outline) -> Tree:
-    tree = Tree(Text(f"message, content masked{f' ({outline.flaw})' if outline.flaw else ''}"))
-    for segment in outline.segments:
-        branch = tree.add(Text(f"{segment.name}  {segment.length} characters"))
-        for field in segment.fields:
-            branch.add(Text(_field(field)))
-    return tree
-
-
-def _field(field: FieldView) -> str:
-    if field.value is not None:
-        return f"{field.path}  {visible(field.value)}"
-    parts = [f"{field.length} characters"]
-    parts += [f"{field.repetitions} repetitions"] if field.repetitions > 1 else []
-    parts += [f"{field.components} components"] if field.components > 1 else []
-    return f"{field.path}  [{', '.join(parts)}]"

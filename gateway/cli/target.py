@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from gateway.app.desk import open_desk
 from gateway.app.world import clock, operator
 from gateway.config.load import load
 from gateway.config.settings import Settings
@@ -37,6 +36,8 @@ def settings_of(config: Path | None) -> Settings:
 @asynccontextmanager
 async def desk_of(config: Path | None) -> AsyncIterator[Actions]:
     """Open the gateway's store for one operator. Raises ConfigError or StoreRefused."""
+    from gateway.app.desk import open_desk  # noqa: PLC0415 - commands without a store do without its weight
+
     settings = settings_of(config)
     upstreams = {ChannelName(channel.name): channel.upstream for channel in settings.channel}
     async with open_desk(settings) as store:

@@ -43,7 +43,7 @@ def events(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what happened, oldest first: every change of state, every act and by whom. With --json one per line."""
+    """Show what happened, oldest first. Every change of state, every act and by whom; with --json one per line."""
     if follow and message is not None:
         raise typer.BadParameter("--follow shows the events of all messages; leave --row out", param_hint="--follow")
     if after is not None and last is not None:
@@ -61,7 +61,7 @@ def events(
 
 
 def verify(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Check the store against its promises: hashes, numbers, fingerprints, events. Exit code 1 if anything is wrong."""
+    """Check the store against its promises. Hashes, numbers, fingerprints, events; exit code 1 if anything is wrong."""
 
     async def work() -> int:
         found = 0

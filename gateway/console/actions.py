@@ -55,7 +55,7 @@ class Actions:
         )
 
     async def raw(self, text: str) -> bytes:
-        """Give a row's bytes as received. Raises ContentGone once retention took them."""
+        """Give a row's bytes as received. Raises ContentGone where they are not kept."""
         row = await self._find(text)
         stored = await self._desk.stored(row)
         if stored is None or stored.original is None:

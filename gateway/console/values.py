@@ -18,10 +18,10 @@ class NotFound(OperatorError):
 
 
 class ContentGone(OperatorError):
-    """The row is there, but retention took its bytes."""
+    """The row is there, but its bytes are not: never kept (a broken frame), or taken by retention."""
 
     def __init__(self, *, row: RowId) -> None:
-        super().__init__(f"the bytes of row {row} are no longer kept (retention)")
+        super().__init__(f"the bytes of row {row} are not kept")
         self.row = row
 
 
@@ -127,7 +127,7 @@ class Replies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """Everything `show` tells of one row. `outline` and `replies` are None once retention took the content."""
+    """Everything `show` tells of one row. `outline` and `replies` are None where the content is not kept."""
 
     row: Row
     reason: Reason
