@@ -29,6 +29,15 @@ OrderBy = Annotated[
 ]
 
 
+def _sequence(value: object) -> object:
+    if value == SequenceMode.PROTOCOL:
+        raise ValueError("`protocol` is not built yet; use `stamp` or `off`")
+    return SequenceMode(value) if isinstance(value, str) and value in tuple(SequenceMode) else value
+
+
+Sequence = Annotated[Literal[SequenceMode.OFF, SequenceMode.STAMP], BeforeValidator(_sequence)]
+
+
 class Channel(Table):
     """[[channel]]: one listener, one order, one upstream."""
 
@@ -49,7 +58,7 @@ class Channel(Table):
         examples=[["10.1.0.0/16"]],
     )
     upstream: Name = Field(description="The [[upstream]] its messages go to.", examples=["main"])
-    sequence: SequenceMode = Field(
+    sequence: Sequence = Field(
         default=SequenceMode.OFF,
         description="MSH-13: `off` leaves it, `stamp` numbers the copies sent upstream 1, 2, 3 ... without gaps.",
         examples=["stamp"],
@@ -128,6 +137,7 @@ class Channel(Table):
     )
     idle_timeout: Seconds = Field(
         default=0.0,
+        ge=0,
         le=604_800,
         description="Seconds without a byte between frames after which a connection is closed; 0: never.",
         examples=[0],

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateway.model.policy import LogLevel
+from gateway.ports.observe import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +18,22 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """One event. `throttled`: a peer can cause it at will, so repeats beyond a burst are counted but not written."""
+    """One event.
+
+    `throttled`: a peer can cause it at will, so repeats beyond a burst are counted but not written. `routine` is a
+    fact and its value that make it an everyday one: written at `debug` only, since it comes with every message.
+    """
 
     level: LogLevel = LogLevel.INFO
     counts: Counting | None = None
     throttled: bool = False
+    routine: tuple[str, str] | None = None
+
+    def weight(self, facts: Mapping[str, Fact]) -> LogLevel:
+        """Give the level this one is written at."""
+        if self.routine is not None and facts.get(self.routine[0]) == self.routine[1]:
+            return LogLevel.DEBUG
+        return self.level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +71,7 @@ EVENTS: Mapping[str, Spec] = {
     "refused": Spec(level=LogLevel.WARNING, counts=REFUSED, throttled=True),
     "connected": Spec(level=LogLevel.DEBUG, counts=CONNECTED),
     "disconnected": Spec(level=LogLevel.DEBUG, counts=CLOSED),
-    "settled": Spec(counts=SETTLED),
+    "settled": Spec(counts=SETTLED, routine=("outcome", "accepted")),
     "settled-late": Spec(counts=SETTLED),
     "link-live": Spec(counts=LINK_UP),
     "link-down": Spec(level=LogLevel.WARNING, counts=LINK_DOWN),

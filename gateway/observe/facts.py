@@ -1,6 +1,7 @@
 """The guard at the door: a fact that could be message content does not pass. Never raises."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from gateway.ports.observe import Fact
 
@@ -22,13 +23,23 @@ _RESERVED = frozenset({"event", "level", "self", "time"})
 def guarded(facts: Mapping[str, object]) -> tuple[dict[str, Fact], int]:
     """Give the facts that may be shown, with a marker in place of each other one, and how many markers there are."""
     shown: dict[str, Fact] = {}
-    redacted = max(0, len(facts) - MOST_FACTS)
-    for name, value in list(facts.items())[:MOST_FACTS]:
-        safe = REDACTED if name in _CONTENT else safe_value(value)
-        redacted += safe == REDACTED
-        key = name if is_word(name) else REDACTED
-        shown[f"fact_{key}" if key in _RESERVED else key] = safe
+    redacted = 0
+    for name, value in facts.items():
+        if len(shown) == MOST_FACTS:
+            return shown, redacted + len(facts) - MOST_FACTS
+        key = _shown_name(name)
+        safe = safe_value(value) if key is not None else REDACTED
+        redacted += safe is REDACTED
+        shown[key or REDACTED] = safe
     return shown, redacted
+
+
+@lru_cache(maxsize=1_024)
+def _shown_name(name: str) -> str | None:
+    """Give the name a fact is shown under, or None if its value must not be shown."""
+    if name in _CONTENT or not is_word(name):
+        return None
+    return f"fact_{name}" if name in _RESERVED else name
 
 
 def safe_value(value: object) -> Fact:
@@ -38,16 +49,17 @@ def safe_value(value: object) -> Fact:
             return value
         case int():
             # A longer number could be an identifier of a person; JSON readers lose its digits anyway.
-            return int(value) if -(1 << 63) <= value < 1 << 63 else REDACTED
+            return value if -(1 << 63) <= value < 1 << 63 else REDACTED
         case str():
+            if len(value) > LONGEST or not value.isprintable() or not _DELIMITERS.isdisjoint(value):
+                return REDACTED
             # A subclass (StrEnum) is reduced to its text.
-            text = str.__str__(value)
-            plain = len(text) <= LONGEST and text.isprintable() and _DELIMITERS.isdisjoint(text)
-            return text if plain else REDACTED
+            return value if type(value) is str else str.__str__(value)
         case _:
             return REDACTED
 
 
+@lru_cache(maxsize=1_024)
 def is_word(name: str) -> bool:
     """Say whether this is a fixed word: lower-case ASCII letters, digits, `-`, `_`, `.`, at most 64."""
     letters = name.replace("-", "").replace("_", "").replace(".", "")

@@ -63,8 +63,7 @@ def _logger(stream: TextIO, *, console: bool) -> Any:
         structlog.WriteLogger(stream),
         processors=[renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
-        cache_logger_on_first_use=True,
-    )
+    ).bind()
 
 
 def _json_renderer() -> structlog.types.Processor:

@@ -1,25 +1,26 @@
 """Counters and histograms of this process, fed by events. Own registry, bounded labels, base units, no content."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway.observe.events import EVENTS, TIMINGS, Counting
-from gateway.observe.facts import is_word
+from gateway.observe.events import EVENTS, TIMINGS, Timing
+from gateway.observe.facts import safe_value
 from gateway.observe.pump import Pump
 from gateway.ports.observe import Fact
 
 PREFIX = "hl7_gateway"
 MOST_VALUES = 256
+MOST_CHILDREN = 4_096
 OTHER = "other"
 
 
-# One more series for each counter, with the time it was made, would tell nobody anything.
-disable_created_metrics()
+# One more series for each counter, with the time it was made, would tell nobody anything. (Untyped in the library.)
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
@@ -28,75 +29,105 @@ class Metrics:
     def __init__(self, *, version: str) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._seen: dict[str, set[str]] = {}
+        self._bounds = _Bounds()
+        self._bounds.reserve("event", EVENTS)
         self._events = self._counter("events", ("event",), "Events by name.")
         self._anomalies = self._counter("anomalies", ("channel", "kind"), "Framing anomalies by kind.")
         self._anomalous = self._counter("anomalous_bytes", ("channel", "kind"), "Bytes the anomalies were about.")
         self._redacted = self._counter("redacted_facts", (), "Facts kept out of log and labels by the guard.")
         self._failures = self._counter("observer_failures", (), "Events lost to a defect of the observer itself.")
-        self._readers = _Readers()
-        self.registry.register(self._readers)
         countings = {spec.counts.name: spec.counts for spec in EVENTS.values() if spec.counts}
         self._counters = {name: self._counter(name, each.labels, each.help) for name, each in countings.items()}
-        self._timings = {
-            name: Histogram(
-                f"{PREFIX}_{name}", timing.help, ("channel",), buckets=timing.buckets, registry=self.registry
-            )
-            for name, timing in TIMINGS.items()
-        }
+        self._timings = {name: self._histogram(name, timing) for name, timing in TIMINGS.items()}
+        self._readers = _Readers()
+        self.registry.register(self._readers)
         build = Gauge(f"{PREFIX}_build_info", "Version of the program.", ("version",), registry=self.registry)
         build.labels(version).set(1)
 
     def event(self, name: str, facts: Mapping[str, Fact], *, redacted: int) -> None:
         """Count one event with its guarded facts."""
-        known = name if name in EVENTS else self._bounded("event", name if is_word(name) else OTHER)
-        self._events.labels(known).inc()
+        self._events.child(name).inc()
         if redacted:
-            self._redacted.inc(redacted)
+            self._redacted.child().inc(redacted)
         spec = EVENTS.get(name)
         if spec is not None and spec.counts is not None:
-            self._count(spec.counts, facts)
-        for fact in TIMINGS.keys() & facts.keys():
-            self._observe(fact, facts)
+            counter = self._counters[spec.counts.name]
+            counter.child(*map(facts.get, spec.counts.labels)).inc()
+        for fact in facts:
+            if fact in TIMINGS:
+                self._observe(fact, facts)
 
     def anomaly(self, *, channel: str, kind: str, count: int) -> None:
         """Count one framing anomaly of `count` bytes."""
-        labels = (self._bounded("channel", channel), self._bounded("kind", kind))
-        self._anomalies.labels(*labels).inc()
-        self._anomalous.labels(*labels).inc(max(0, count))
+        self._anomalies.child(channel, kind).inc()
+        self._anomalous.child(channel, kind).inc(max(0, count))
 
     def failed(self) -> None:
         """Count an event that could not be noted."""
-        self._failures.inc()
+        self._failures.child().inc()
 
     def watch(self, reader: str, pump: Pump[Any]) -> None:
         """Count what a reader of events drops and fails to take."""
         self._readers.pumps[reader] = pump
-
-    def _count(self, counting: Counting, facts: Mapping[str, Fact]) -> None:
-        values = (self._bounded(label, facts.get(label)) for label in counting.labels)
-        self._counters[counting.name].labels(*values).inc()
 
     def _observe(self, fact: str, facts: Mapping[str, Fact]) -> None:
         seconds = facts[fact]
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
             return
         # A wall clock that was set back must not count as a negative time.
-        self._timings[fact].labels(self._bounded("channel", facts.get("channel"))).observe(max(0.0, seconds))
+        self._timings[fact].child(facts.get("channel")).observe(max(0.0, seconds))
 
-    def _bounded(self, label: str, value: Fact) -> str:
-        """Give the value as label text, `other` once a label has 256 values: a peer must not fill the memory."""
-        text = "" if value is None else str(value)
+    def _counter(self, name: str, labels: tuple[str, ...], text: str) -> "_Family[Counter]":
+        return _Family(Counter(f"{PREFIX}_{name}", text, labels, registry=self.registry), labels, self._bounds)
+
+    def _histogram(self, name: str, timing: Timing) -> "_Family[Histogram]":
+        labels = ("channel",)
+        metric = Histogram(f"{PREFIX}_{name}", timing.help, labels, buckets=timing.buckets, registry=self.registry)
+        return _Family(metric, labels, self._bounds)
+
+
+class _Bounds:
+    """Keeps the values of each label few: a peer must not be able to fill the memory."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, set[str]] = {}
+
+    def reserve(self, label: str, values: Iterable[str]) -> None:
+        """Give these values their place beforehand."""
+        self._seen.setdefault(label, set()).update(values)
+
+    def text(self, label: str, value: Fact) -> str:
+        """Give the value as label text; `other` once the label has 256 values."""
+        text = "" if value is None else str(safe_value(value))
         seen = self._seen.setdefault(label, set())
-        if text in seen:
-            return text
-        if len(seen) >= MOST_VALUES:
-            return OTHER
-        seen.add(text)
+        if text not in seen:
+            if len(seen) >= MOST_VALUES:
+                return OTHER
+            seen.add(text)
         return text
 
-    def _counter(self, name: str, labels: tuple[str, ...], text: str) -> Counter:
-        return Counter(f"{PREFIX}_{name}", text, labels, registry=self.registry)
+
+Kind = TypeVar("Kind", Counter, Histogram)
+
+
+class _Family(Generic[Kind]):
+    """One metric with its labels; keeps the child of each set of values, since looking one up costs most."""
+
+    def __init__(self, metric: Kind, labels: tuple[str, ...], bounds: _Bounds) -> None:
+        self._metric: Kind = metric
+        self._labels = labels
+        self._bounds = bounds
+        self._children: dict[tuple[Fact, ...], Kind] = {}
+
+    def child(self, *values: Fact) -> Kind:
+        """Give the child for these facts, in the order of the labels."""
+        child = self._children.get(values)
+        if child is None:
+            texts = [self._bounds.text(label, value) for label, value in zip(self._labels, values, strict=True)]
+            child = self._metric.labels(*texts) if texts else self._metric
+            if len(self._children) < MOST_CHILDREN:
+                self._children[values] = child
+        return child
 
 
 class _Readers(Collector):

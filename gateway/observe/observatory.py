@@ -78,8 +78,8 @@ class Observatory:
     def _note(self, name: str, facts: Mapping[str, object], error: BaseException | None) -> None:
         word = name if is_word(name) else REDACTED
         spec = EVENTS.get(word, UNKNOWN)
-        level = spec.level if error is None else LogLevel.ERROR
         shown, redacted = guarded(facts)
+        level = spec.weight(shown) if error is None else LogLevel.ERROR
         self.metrics.event(word, shown, redacted=redacted)
         for pump in self._subscribers:
             pump.offer((word, shown))
