@@ -91,7 +91,9 @@ _UNREAD = Header(
 
 _VERSION = re.compile(rb" *([0-9]{1,4}(?:\.[0-9]{1,4})*) *")
 _UNSTATED = (2, 3, 1)  # the version that an empty or unreadable MSH-12 counts as
+_LONGEST_VERSION = 64  # so that the cache of versions stays small
 _LONGEST_TEXT = 80
+_BREAKING = re.compile(rb"[\r\n\x0b\x1c]")  # end a segment, begin or end a frame
 
 
 def build(
@@ -120,27 +122,35 @@ def build(
 
 
 def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp: str) -> bytes:
-    fields = [
+    return _segment(
+        asked,
         b"MSH",
         asked.encoding_characters,
-        _echo(asked, asked.receiving_application),
-        _echo(asked, asked.receiving_facility),
-        _echo(asked, asked.sending_application),
-        _echo(asked, asked.sending_facility),
+        asked.receiving_application,
+        asked.receiving_facility,
+        asked.sending_application,
+        asked.sending_facility,
         timestamp.encode("ascii"),
         b"",
         _message_type(asked, version),
         message_id.encode("ascii"),
-        _echo(asked, asked.processing_id),
-        _echo(asked, asked.version),
-    ]
-    if asked.charset:
-        fields += [b"", b"", b"", b"", b"", _echo(asked, asked.charset)]
-    return asked.separator.join(fields)
+        asked.processing_id,
+        asked.version,
+        *((b"", b"", b"", b"", b"", asked.charset) if asked.charset else ()),
+    )
+
+
+def _segment(asked: Header, *fields: bytes) -> bytes:
+    """Join fields; bytes in them that would end a field, the segment or the frame are written as escapes."""
+    line = asked.separator.join(fields)
+    if line.count(asked.separator) == len(fields) - 1 and not _BREAKING.search(line):
+        return line
+    own, *echoed = fields if fields[0] != b"MSH" else (asked.separator.join(fields[:2]), *fields[2:])
+    return asked.separator.join((own, *(_echo(asked, field) for field in echoed)))
 
 
 def _message_type(asked: Header, version: tuple[int, ...]) -> bytes:
-    trigger = _echo(asked, asked.type_parts()[1])
+    trigger = asked.type_parts()[1]
     if not trigger or version < (2, 2):
         return b"ACK"
     parts = (b"ACK", trigger) if version < (2, 4) else (b"ACK", trigger, b"ACK")
@@ -158,12 +168,12 @@ def _msa(
 ) -> bytes:
     # HL7 ch. 2, MSA-2: echo MSH-10, even when the message is refused. MSA-3 ended with 2.7, where ERR-8 says it.
     text = b"" if problem is None or version >= (2, 7) else _own(asked, problem.text, codec)
-    fields = [b"MSA", code.encode("ascii"), _echo(asked, asked.control_id)]
+    fields = [b"MSA", code.encode("ascii"), asked.control_id]
     if expected_sequence is not None:
         fields += [text, str(expected_sequence).encode("ascii")]
     elif text:
         fields.append(text)
-    return asked.separator.join(fields)
+    return _segment(asked, *fields)
 
 
 def _err(asked: Header, version: tuple[int, ...], problem: Problem, *, codec: str) -> bytes:
@@ -191,7 +201,8 @@ def _err(asked: Header, version: tuple[int, ...], problem: Problem, *, codec: st
 
 
 def _version(asked: Header) -> tuple[int, ...]:
-    return _parsed_version(asked.split(asked.version, asked.component_separator, 1)[0])
+    stated = asked.split(asked.version, asked.component_separator, 1)[0]
+    return _parsed_version(stated) if len(stated) <= _LONGEST_VERSION else _UNSTATED
 
 
 @lru_cache(maxsize=128)
@@ -201,22 +212,25 @@ def _parsed_version(text: bytes) -> tuple[int, ...]:
 
 
 def _echo(asked: Header, value: bytes) -> bytes:
-    """Give an echoed value as it came, but for bytes that would end its field, segment or frame in the answer."""
-    breaking = asked.separator + b"\r\n\x0b\x1c"
-    if len(value.translate(None, breaking)) == len(value):
-        return value
     seen = masked(value, asked.by_characters) if asked.by_characters else value
+    breaking = asked.separator + b"\r\n\x0b\x1c"
     return b"".join(
         _escaped(asked, value[at : at + 1]) if seen[at] in breaking else value[at : at + 1] for at in range(len(value))
     )
 
 
 def _escaped(asked: Header, byte: bytes) -> bytes:
-    escape = asked.encoding_characters[2:3]
+    escape = _escape_character(asked)
     if not escape:
         return b" "
     letter = b"F" if byte == asked.separator else b"X%02X" % byte[0]
     return escape + letter + escape
+
+
+def _escape_character(asked: Header) -> bytes:
+    """Third character of MSH-2; b"" if there is none that an answer can carry."""
+    escape = asked.encoding_characters[2:3]
+    return b"" if _BREAKING.match(escape) else escape
 
 
 def _own(asked: Header, text: str, codec: str) -> bytes:
@@ -226,7 +240,7 @@ def _own(asked: Header, text: str, codec: str) -> bytes:
     if len(written.translate(None, b"".join(delimiters) + b"\r\n")) == len(written):
         return written
     names = dict(zip(delimiters, b"FSRETP", strict=False))
-    escape = asked.encoding_characters[2:3]
+    escape = _escape_character(asked)
     parts = []
     for byte in (written[at : at + 1] for at in range(len(written))):
         if byte not in delimiters and byte not in (b"\r", b"\n"):

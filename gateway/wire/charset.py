@@ -16,6 +16,7 @@ TOTAL = "windows-1252"
 """Not Python's cp1252: 81 8D 8F 90 9D are U+0081 .. U+009D, as browsers read them, so that it decodes every byte."""
 
 _ESC = b"\x1b"
+_LONGEST_CACHED = 64
 _TABLE = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256))
 _REVERSE = codecs.charmap_build(_TABLE)
 _ESCAPED = "gateway-hl7-escape"
@@ -58,15 +59,16 @@ def resolve(
     and the default. Raises CharsetUnusable for UTF-16/32 and for a configured name no codec has.
     """
     has_escapes = bool(declared) and configured is None and _ESC in payload
-    return _resolved(declared, separator, configured, default, has_escapes)
+    choose = _cached if len(declared) <= _LONGEST_CACHED else _chosen
+    return choose(declared, separator, configured, default, has_escapes)
 
 
-@lru_cache(maxsize=512)
-def _resolved(declared: bytes, separator: bytes, configured: str | None, default: str, has_escapes: bool) -> Charset:
+def _chosen(declared: bytes, separator: bytes, configured: str | None, default: str, has_escapes: bool) -> Charset:
     shown = declared.decode("ascii", "backslashreplace")
     if configured is not None:
         return Charset(codec=_usable(configured_codec(configured)), declared=shown, flags=())
-    names = [name.strip() for name in (shown.split(separator.decode("latin-1")) if separator else [shown])]
+    parts = declared.split(separator) if separator else [declared]
+    names = [part.decode("ascii", "backslashreplace").strip() for part in parts]
     if has_escapes and not JAPANESE_ESCAPES.isdisjoint(map(squeezed, names)):
         return Charset(codec="iso2022_jp_ext", declared=shown, flags=())
     if not names[0]:
@@ -76,6 +78,9 @@ def _resolved(declared: bytes, separator: bytes, configured: str | None, default
     if found := alias(names[0]):
         return Charset(codec=_usable(found), declared=shown, flags=(CHARSET_ALIAS,))
     return Charset(codec=_usable(configured_codec(default)), declared=shown, flags=(UNKNOWN_CHARSET,))
+
+
+_cached = lru_cache(maxsize=512)(_chosen)
 
 
 def _usable(codec: str | None) -> str:

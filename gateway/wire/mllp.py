@@ -83,6 +83,8 @@ class Decoder:
         """Take bytes. A frame is given with its last byte; no later byte delays it."""
         if self._closed:
             return []
+        if (frame := self._whole(data)) is not None:
+            return [frame]
         if self._held:
             data, self._held = self._held + data, b""
         at, self._next_fs = 0, -1
@@ -90,6 +92,18 @@ class Decoder:
             at = self._step(data, at)
         self._offset += len(data) - len(self._held)
         return self._taken()
+
+    def _whole(self, data: bytes) -> Frame | None:
+        """Take the usual case, exactly one faultless frame, without stepping; None: it is not that case."""
+        if not data.startswith(b"\x0bMSH") or self._state is not _State.BETWEEN or self._held:
+            return None
+        end = data.find(FS)
+        if end != len(data) - 2 or data[-1] != CR or end - 1 > self._cap or data.find(VT, 1) >= 0:
+            return None
+        self._open(self._offset)
+        self._state, self._frame, self._after_frame = _State.BETWEEN, self._began, True
+        self._offset += len(data)
+        return Frame(data[1:end], self._began)
 
     def silence(self) -> list[Item]:
         """Tell it that 1 s passed without a byte while `awaits_silence`."""
