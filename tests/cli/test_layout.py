@@ -163,7 +163,7 @@ def test_one_message_fits_80_columns_with_its_content_masked(draw: Draw) -> None
         2026-01-01 12:00:00 in-doubt       system       inflight -> failed, interrupted
 
         message, content masked
-        ├── MSH  86 characters
+        ├── MSH  85 characters
         │   ├── MSH-1  |
         │   ├── MSH-2  ^~\\&
         │   ├── MSH-3  SNDAPP
