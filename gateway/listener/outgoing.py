@@ -1,0 +1,126 @@
+"""The answers of one connection on their way out: in frame order, those ready together in one write."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from gateway.listener.slots import Line, Slot
+from gateway.wire.mllp import encode
+
+
+class Outgoing:
+    """Writes answers in the order of their frames; `flushed` is called after each write, `stuck` when the peer has
+    read nothing for `patience` seconds while answers wait.
+    """
+
+    __slots__ = (
+        "_flush_due",
+        "_flushed",
+        "_is_blocked",
+        "_loop",
+        "_patience",
+        "_slots",
+        "_stuck",
+        "_timer",
+        "_transport",
+    )
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        patience: float,
+        flushed: Callable[[bool], None],
+        stuck: Callable[[], None],
+    ) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._patience = patience
+        self._flushed = flushed
+        self._stuck = stuck
+        self._slots: deque[Slot] = deque()
+        self._flush_due = False
+        self._is_blocked = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        """Count the frames without an answer on the wire."""
+        return len(self._slots)
+
+    def slot(self, line: Line) -> Slot:
+        """Open the next frame's place in the line."""
+        slot = Slot(line, self._ready)
+        self._slots.append(slot)
+        return slot
+
+    def push(self, answer: bytes) -> bool:
+        """Write an answer that belongs to no slot; False if the connection is closing."""
+        if self._transport.is_closing():
+            return False
+        self._transport.write(encode(answer))
+        return True
+
+    def block(self) -> None:
+        """Stop writing: the peer does not read."""
+        self._is_blocked = True
+        self._watch(self._transport.get_write_buffer_size())
+
+    def unblock(self) -> None:
+        """Go on writing."""
+        self._is_blocked = False
+        self._stop_timer()
+        self._ready()
+
+    def drop(self) -> None:
+        """Give up every open slot."""
+        self._is_blocked = True
+        self._stop_timer()
+        while self._slots:
+            self._slots.popleft().drop()
+
+    def _ready(self) -> None:
+        if self._flush_due or not self._slots or self._slots[0].reply is None:
+            return
+        if len(self._slots) == 1:
+            self._flush()
+        else:
+            # Others of the same commit become ready in this turn of the loop: one write for all of them.
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._is_blocked or self._transport.is_closing():
+            return
+        leaving, closes = self._leaving()
+        frames = [encode(slot.reply.answer) for slot in leaving if slot.reply is not None and slot.reply.answer]
+        if frames:
+            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+        for slot in leaving:
+            slot.leave()
+        self._flushed(closes)
+
+    def _leaving(self) -> tuple[list[Slot], bool]:
+        leaving: list[Slot] = []
+        while self._slots and (reply := self._slots[0].reply) is not None:
+            leaving.append(self._slots.popleft())
+            if reply.closes:
+                return leaving, True
+        return leaving, False
+
+    def _watch(self, size: int) -> None:
+        self._stop_timer()
+        self._timer = self._loop.call_later(self._patience, self._check, size)
+
+    def _check(self, size: int) -> None:
+        now = self._transport.get_write_buffer_size()
+        if now < size:
+            self._watch(now)
+        else:
+            self._stuck()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,264 @@
+"""One connection: bytes in, answers out. Decides when to read and how to end, and nothing about messages."""
+
+import asyncio
+
+from gateway.listener.door import Door, peer_of, tune
+from gateway.listener.intake import FrameIntake
+from gateway.listener.options import ChannelOptions
+from gateway.listener.outgoing import Outgoing
+from gateway.listener.rate import Rate
+from gateway.listener.reception import Reception
+from gateway.listener.slots import Peer
+from gateway.listener.watch import Alarms, Watch
+from gateway.ports.observe import Observer
+from gateway.wire.mllp import AnomalyKind, Decoder
+
+_AT_ONCE = frozenset({AnomalyKind.LOOKS_LIKE_TLS, AnomalyKind.LOOKS_LIKE_HTTP, AnomalyKind.TRUNCATED})
+"""Reasons after which nobody reads an answer, or nothing more comes."""
+
+
+class Session(asyncio.Protocol):
+    """Speaks MLLP with one peer. Made for each connection by the listener's server."""
+
+    __slots__ = (
+        "_decoder",
+        "_door",
+        "_has_ended",
+        "_intake",
+        "_is_busy",
+        "_is_draining",
+        "_is_finished",
+        "_is_heard",
+        "_is_paused",
+        "_last_call",
+        "_loop",
+        "_observer",
+        "_options",
+        "_outgoing",
+        "_pause",
+        "_rate",
+        "_reason",
+        "_reception",
+        "_transport",
+        "_watch",
+        "number",
+        "peer",
+    )
+
+    _transport: asyncio.Transport
+    _outgoing: Outgoing
+    _reception: Reception
+    _watch: Watch
+
+    def __init__(
+        self,
+        options: ChannelOptions,
+        *,
+        intake: FrameIntake,
+        observer: Observer,
+        rate: Rate,
+        door: Door,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.number = 0
+        self.peer = Peer(host="", port=0)
+        self._options = options
+        self._intake = intake
+        self._observer = observer
+        self._rate = rate
+        self._door = door
+        self._loop = loop
+        self._decoder = Decoder(framing=options.framing, max_message_bytes=options.max_message_bytes)
+        self._is_heard = False
+        self._is_paused = False
+        self._is_draining = False
+        self._is_busy = False
+        self._has_ended = False
+        self._is_finished = False
+        self._reason: str | None = None
+        self._pause: asyncio.TimerHandle | None = None
+        self._last_call: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True while answers can still be written."""
+        return not self._is_finished and not self._transport.is_closing()
+
+    def push(self, answer: bytes) -> bool:
+        """Write an answer that belongs to no frame in line; False if the connection cannot take it any more."""
+        return self.is_open and self._outgoing.push(answer)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, or close at once whom the door turns away."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101  # what a stream server makes
+        self._transport = transport
+        self.peer = peer_of(transport)
+        admitted = self._door.admit(self)
+        if isinstance(admitted, str):
+            self._is_finished = True
+            self._observer.event("turned-away", channel=self._options.name, peer=self.peer.host, reason=admitted)
+            transport.close()
+            return
+        self.number = admitted
+        tune(transport)
+        self._begin()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the peer."""
+        if self._is_finished:
+            return
+        self._is_heard = True
+        items = self._decoder.feed(data)
+        self._watch.bytes_came(len(data))
+        if items:
+            self._reception.take(items)
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        """Note that the peer sends no more; it may still read, so its answers go out before the end."""
+        self._has_ended = True
+        if self._is_finished:
+            return False
+        self._watch.close()
+        self._reception.take(self._decoder.end())
+        self._go_on()
+        return True
+
+    def pause_writing(self) -> None:
+        """Hold answers back while the peer does not read them."""
+        if not self._is_finished:
+            self._outgoing.block()
+
+    def resume_writing(self) -> None:
+        """Go on answering."""
+        if not self._is_finished:
+            self._outgoing.unblock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Drop what is left; committed rows stay, and a retransmit gets their answers."""
+        if not self.number:
+            return
+        self._is_finished = True
+        self._watch.close()
+        for timer in (self._pause, self._last_call):
+            if timer is not None:
+                timer.cancel()
+        self._reception.close()
+        self._reception.note_lost(self._decoder.end())
+        self._outgoing.drop()
+        self._intake.forget(self)
+        self._door.lost(self)
+        reason = self._reason or ("reset" if exc else "peer" if self._is_heard else "probe")
+        self._observer.event("disconnected", channel=self._options.name, reason=reason, frames=self._reception.frames)
+
+    def drain(self) -> None:
+        """Answer what was read, then close between frames."""
+        self._is_draining = True
+        self._is_busy = self._is_paused or len(self._outgoing) > 0
+        self._go_on()
+
+    def abort(self) -> None:
+        """Close now, whatever is unanswered."""
+        self._reason = self._reason or "stopping"
+        self._transport.abort()
+
+    def _begin(self) -> None:
+        patience = self._options.patience
+        self._outgoing = Outgoing(
+            self._transport, self._loop, patience=patience.write, flushed=self._flushed, stuck=self._give_up_on_reader
+        )
+        self._reception = Reception(
+            self._options,
+            intake=self._intake,
+            observer=self._observer,
+            rate=self._rate,
+            outgoing=self._outgoing,
+            line=self,
+            loop=self._loop,
+            changed=self._go_on,
+        )
+        alarms = Alarms(silent=self._end_frame, stalled=self._give_up_frame, idle=self._end_idle)
+        self._watch = Watch(self._loop, patience, self._decoder, alarms=alarms, is_quiet=self._is_quiet)
+        self._observer.event("connected", channel=self._options.name, connections=len(self._door))
+
+    def _go_on(self) -> None:
+        self._steer()
+        if not self._is_finished and self._is_quiet():
+            self._rest()
+
+    def _steer(self) -> None:
+        """Read while there is room; stop at most `patience.pause` seconds at a time for want of it."""
+        if self._is_finished or self._has_ended:
+            return
+        has_room = self._reception.has_room
+        wanted = has_room and (not self._is_draining or self._decoder.in_frame)
+        if wanted and self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+            self._watch.run()
+        elif not wanted and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._watch.stop()
+        if has_room and self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        elif not has_room and self._pause is None and self._reception.ending is None:
+            self._pause = self._loop.call_later(self._options.patience.pause, self._lose_patience)
+
+    def _rest(self) -> None:
+        """End the connection if nothing is owed and there is a reason to."""
+        ending = self._reception.ending
+        if ending is not None:
+            self._finish(ending.value, lingers=ending not in _AT_ONCE)
+        elif self._has_ended:
+            self._finish(None, lingers=False)
+        elif self._is_draining and not self._decoder.in_frame:
+            self._finish("stopping", lingers=self._is_busy)
+
+    def _finish(self, reason: str | None, *, lingers: bool) -> None:
+        """Close; a peer that may still be writing gets its answers first, since unread bytes would reset them away."""
+        self._is_finished = True
+        self._reason = self._reason or reason
+        self._watch.close()
+        self._reception.close()
+        self._outgoing.drop()
+        patience = self._options.patience
+        if not lingers or self._has_ended or not self._transport.can_write_eof():
+            self._transport.close()
+            self._last_call = self._loop.call_later(patience.write, self._transport.abort)
+            return
+        self._transport.write_eof()
+        if self._is_paused:
+            self._transport.resume_reading()
+        self._last_call = self._loop.call_later(patience.linger, self._transport.abort)
+
+    def _is_quiet(self) -> bool:
+        return not len(self._outgoing) and self._reception.is_empty
+
+    def _flushed(self, closes: bool) -> None:
+        if closes:
+            self._finish("unavailable", lingers=True)
+            return
+        self._reception.room_made()
+        self._go_on()
+
+    def _lose_patience(self) -> None:
+        self._pause = None
+        self._reception.lose_patience()
+        self._go_on()
+
+    def _end_frame(self) -> None:
+        self._reception.take(self._decoder.silence())
+        self._go_on()
+
+    def _give_up_frame(self) -> None:
+        self._reception.take(self._decoder.give_up())
+        self._go_on()
+
+    def _end_idle(self) -> None:
+        self._finish("idle", lingers=False)
+
+    def _give_up_on_reader(self) -> None:
+        self._reason = "unread-answers"
+        self._transport.abort()
