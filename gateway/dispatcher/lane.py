@@ -21,7 +21,7 @@ from gateway.model.delivery import (
 from gateway.model.ids import RowId
 from gateway.model.policy import DeliveryPolicy
 from gateway.model.states import ErrorCode, Event, Landmark
-from gateway.model.upstream import Extension, LinkLost, Outcome, Transmit, Unsent
+from gateway.model.upstream import Extension, LinkLost, Outcome, Silence, Transmit, Unsent
 from gateway.ports.upstream import Connection
 
 REFUSED_PAUSE = 0.25
@@ -153,6 +153,7 @@ class Lane:
         self, connection: Connection, claim: Claim, prepared: Prepared, outcome: Outcome
     ) -> tuple[Claim, Prepared] | None:
         """Settle a send, and claim the following row in the same commit if it is ready."""
+        await self._keep_receipt(claim, outcome)
         if self._may_be_asked(connection, outcome):
             self._queue.heads.doubt(claim.row)
             return None
@@ -175,6 +176,16 @@ class Lane:
             return None
         self._queue.heads.claimed(advance.claim)
         return advance.claim, ready
+
+    async def _keep_receipt(self, claim: Claim, outcome: Outcome) -> None:
+        """Put the server's receipt on the row when no answer came; with an answer it tells nothing new."""
+        callback = self._lead.callback(claim.row, generation=claim.generation, send=claim.send)
+        if not self._lead.receipts.take(callback) or not isinstance(outcome, LinkLost | Silence):
+            return
+        detail = f"the server held send {claim.generation}.{claim.send} durably before the answer failed to come"
+        await self._lead.insist(
+            lambda: self._lead.outbox.evidence(claim.row, kind="receipt", detail=detail, now=self._lead.clock())
+        )
 
     def _may_be_asked(self, connection: Connection, outcome: Outcome) -> bool:
         """Say whether a doubt is left to the next connection, because this server knows its rows."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
+from gateway.dispatcher.receipts import Receipts
 from gateway.errors import LeaseLost, Unavailable
 from gateway.model.delivery import Term
 from gateway.model.ids import RowId, row_uuid
@@ -31,6 +32,7 @@ class Lead:
     store_id: UUID
     outbox: Outbox
     link: Link
+    receipts: Receipts
     clock: Clock
     roll: Roll
     new_id: NewId

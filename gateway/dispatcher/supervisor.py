@@ -11,6 +11,7 @@ from gateway.dispatcher.delivery import Delivery
 from gateway.dispatcher.lead import Lead
 from gateway.dispatcher.leadership import Leadership
 from gateway.dispatcher.options import DispatchOptions
+from gateway.dispatcher.receipts import Receipts
 from gateway.errors import LeaseLost, StaleEpoch, Unavailable
 from gateway.model.delivery import Taken
 from gateway.model.ids import ChannelName, RowId, row_of
@@ -95,6 +96,7 @@ class Supervisor:
             store_id=self._doors.store_id,
             outbox=self._doors.outbox,
             link=self._doors.link,
+            receipts=Receipts(),
             clock=self._world.clock,
             roll=self._world.roll,
             new_id=self._world.new_id,
@@ -110,6 +112,7 @@ class Supervisor:
             tasks.create_task(self._leadership.keep(taken.term))
             tasks.create_task(self._remember_link(taken))
             tasks.create_task(self._read_late())
+            tasks.create_task(self._read_receipts(lead))
             for delivery in self._deliveries.values():
                 tasks.create_task(delivery.run())
 
@@ -134,6 +137,11 @@ class Supervisor:
                 continue
             with suppress(Unavailable):  # evidence only: a store in passing trouble costs no message
                 await delivery.late(row, stray)
+
+    async def _read_receipts(self, lead: Lead) -> NoReturn:
+        """Remember which sends the server holds durably, for the case that their answers never come."""
+        while True:
+            lead.receipts.note(await self._doors.link.receipt())
 
     async def drain(self, *, grace: float) -> None:
         """Stop claiming, wait up to `grace` seconds for answers on the way, and release the lease."""
