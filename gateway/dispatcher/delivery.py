@@ -13,7 +13,7 @@ from gateway.dispatcher.queue import ChannelQueue
 from gateway.dispatcher.recovery import Recovery
 from gateway.model.delivery import Finish, Head
 from gateway.model.review import Row
-from gateway.model.states import Event, State
+from gateway.model.states import Event, Note, State
 from gateway.model.upstream import StrayAnswer
 
 
@@ -74,7 +74,7 @@ class Delivery:
             return
         await self._lead.outbox.evidence(
             row.row,
-            kind="late-answer",
+            kind=Note.EVIDENCE,
             detail=f"answer to send {stray.callback.generation}.{stray.callback.send}",
             now=self._lead.clock(),
         )

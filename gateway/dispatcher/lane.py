@@ -20,7 +20,7 @@ from gateway.model.delivery import (
 )
 from gateway.model.ids import RowId
 from gateway.model.policy import DeliveryPolicy
-from gateway.model.states import ErrorCode, Event, Landmark
+from gateway.model.states import ErrorCode, Event, Landmark, Note
 from gateway.model.upstream import Extension, LinkLost, Outcome, Silence, Transmit, Unsent
 from gateway.ports.upstream import Connection
 
@@ -184,7 +184,7 @@ class Lane:
             return
         detail = f"the server held send {claim.generation}.{claim.send} durably before the answer failed to come"
         await self._lead.insist(
-            lambda: self._lead.outbox.evidence(claim.row, kind="receipt", detail=detail, now=self._lead.clock())
+            lambda: self._lead.outbox.evidence(claim.row, kind=Note.RECEIPT, detail=detail, now=self._lead.clock())
         )
 
     def _may_be_asked(self, connection: Connection, outcome: Outcome) -> bool:
