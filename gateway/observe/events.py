@@ -54,32 +54,69 @@ TIMINGS: Mapping[str, Timing] = {
     "total_seconds": Timing(help="From the receipt of a message to its settlement.", buckets=_SLOW),
 }
 
-ACCEPTED = Counting(name="accepted", labels=("channel",), help="Messages durable and acknowledged.")
+ACCEPTED = Counting(name="accepted", labels=("channel",), help="Messages made durable.")
 REPLAYED = Counting(name="replayed", labels=("channel",), help="Retransmits given their stored answer.")
 REFUSED = Counting(name="refused", labels=("channel", "code"), help="Frames answered negatively, by cause.")
 SETTLED = Counting(name="settled", labels=("channel", "outcome"), help="Decisions about sends, by outcome.")
-CONNECTED = Counting(name="connections_opened", labels=("channel",), help="Connections accepted.")
-CLOSED = Counting(name="connections_closed", labels=("channel", "reason"), help="Connections ended, by reason.")
-LINK_UP = Counting(name="link_live", labels=("upstream",), help="Times the link to the server became live.")
-LINK_DOWN = Counting(name="link_lost", labels=("upstream", "reason"), help="Times the link was lost or refused.")
+LATE = Counting(name="settled_late", labels=("channel",), help="Rows settled by an answer after its time.")
+OVERDUE = Counting(name="answers_overdue", labels=("channel",), help="Senders told that the server did not answer.")
+LINK_UP = Counting(name="link_ups", labels=("upstream",), help="Times the link to the server became live.")
+LINK_DOWN = Counting(name="link_downs", labels=("upstream", "step"), help="Times it was lost or not made, by step.")
 TAKEN = Counting(name="lease_taken", labels=("group",), help="Times this process became leader.")
-LOST = Counting(name="lease_lost", labels=("group",), help="Times leadership ended against its will.")
+STEPPED = Counting(name="stepped_down", labels=("group",), help="Times leadership ended against its will.")
 
-EVENTS: Mapping[str, Spec] = {
-    "accepted": Spec(level=LogLevel.DEBUG, counts=ACCEPTED),
+_NOTE = LogLevel.DEBUG
+_WARN = LogLevel.WARNING
+_BAD = LogLevel.ERROR
+
+INTAKE: Mapping[str, Spec] = {
+    "accepted": Spec(level=_NOTE, counts=ACCEPTED),
     "replayed": Spec(counts=REPLAYED, throttled=True),
-    "refused": Spec(level=LogLevel.WARNING, counts=REFUSED, throttled=True),
-    "connected": Spec(level=LogLevel.DEBUG, counts=CONNECTED),
-    "disconnected": Spec(level=LogLevel.DEBUG, counts=CLOSED),
-    "settled": Spec(counts=SETTLED, routine=("outcome", "accepted")),
-    "settled-late": Spec(counts=SETTLED),
-    "link-live": Spec(counts=LINK_UP),
-    "link-down": Spec(level=LogLevel.WARNING, counts=LINK_DOWN),
-    "lease-taken": Spec(counts=TAKEN),
-    "lease-lost": Spec(level=LogLevel.WARNING, counts=LOST),
-    "anomaly": Spec(level=LogLevel.WARNING, throttled=True),
-    "library": Spec(level=LogLevel.WARNING, throttled=True),
-    "crashed": Spec(level=LogLevel.ERROR),
+    "quarantined": Spec(level=_WARN, counts=ACCEPTED, throttled=True),
+    "refused": Spec(level=_WARN, counts=REFUSED, throttled=True),
+    "refusal-not-recorded": Spec(level=_WARN, throttled=True),
+    "intake-failed": Spec(level=_BAD, throttled=True),
+    "anomaly": Spec(level=_WARN, throttled=True),
+    "application-answer": Spec(level=_NOTE),
+    "answer-overdue": Spec(level=_WARN, counts=OVERDUE, throttled=True),
+    "answer-not-awaited": Spec(level=_WARN, throttled=True),
+    "answer-not-recorded": Spec(level=_WARN, throttled=True),
+    "answer-not-passed-on": Spec(level=_WARN, throttled=True),
+    "answers-not-looked-up": Spec(level=_WARN, throttled=True),
 }
+
+DELIVERY: Mapping[str, Spec] = {
+    "settled": Spec(counts=SETTLED, routine=("outcome", "accepted")),
+    "settled-late": Spec(counts=LATE),
+    "lease-taken": Spec(counts=TAKEN),
+    "lease-lost": Spec(level=_WARN),
+    "lease-unavailable": Spec(level=_WARN, throttled=True),
+    "stepped-down": Spec(level=_WARN, counts=STEPPED),
+    "store-unavailable": Spec(level=_WARN, throttled=True),
+    "row-unreadable": Spec(level=_BAD),
+    "link-up": Spec(counts=LINK_UP),
+    "link-down": Spec(level=_WARN, counts=LINK_DOWN, throttled=True),
+    "link-resting": Spec(level=_NOTE),
+    "link-defect": Spec(level=_BAD),
+    "response-timeout": Spec(level=_WARN, throttled=True),
+    "frame-invalid": Spec(level=_WARN, throttled=True),
+    "frame-unexpected": Spec(level=_WARN, throttled=True),
+    "error-without-callback": Spec(level=_WARN, throttled=True),
+    "server-request-refused": Spec(throttled=True),
+    "stray-answer": Spec(throttled=True),
+    "stray-dropped": Spec(level=_WARN, throttled=True),
+    "receipt-dropped": Spec(level=_WARN, throttled=True),
+    "stray-unknown": Spec(level=_WARN, throttled=True),
+    "answer-unknown": Spec(level=_WARN, throttled=True),
+}
+
+PROCESS: Mapping[str, Spec] = {
+    "library": Spec(level=_WARN, throttled=True),
+    "crashed": Spec(level=_BAD),
+    "loop-trouble": Spec(level=_WARN, throttled=True),
+    "store-unreadable": Spec(level=_WARN, throttled=True),
+}
+
+EVENTS: Mapping[str, Spec] = {**INTAKE, **DELIVERY, **PROCESS}
 
 UNKNOWN = Spec()

@@ -5,13 +5,13 @@ import contextlib
 import errno
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
 from gateway.errors import OperatorError
 from gateway.observe.observatory import Observatory
-from gateway.observe.snapshot import Probe
+from gateway.observe.snapshot import Gauges, Summaries
 from gateway.observe.status import Health, Readiness, StatusPages
 
 MOST_REQUESTS = 64
@@ -34,12 +34,13 @@ class StatusServer:
         *,
         observatory: Observatory,
         readiness: Readiness,
-        summaries: Probe,
+        summaries: Summaries,
+        gauges: Callable[[], Gauges] = Gauges,
         health: Health = _well,
     ) -> None:
         self._host = host
         self._port = port
-        self._pages = StatusPages(observatory, readiness=readiness, summaries=summaries, health=health)
+        self._pages = StatusPages(observatory, readiness=readiness, summaries=summaries, gauges=gauges, health=health)
         self._server: _Server | None = None
         self._running: asyncio.Task[None] | None = None
         self._bound: tuple[str, int] | None = None

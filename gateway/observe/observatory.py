@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
+from gateway.model.clock import Now
 from gateway.model.policy import LogLevel
 from gateway.observe.events import EVENTS, UNKNOWN
 from gateway.observe.facts import REDACTED, guarded, is_word
@@ -18,7 +19,7 @@ from gateway.ports.observe import Fact
 Subscriber = Callable[[str, Mapping[str, Fact]], None]
 Seen = tuple[str, Mapping[str, Fact]]
 
-KINDS = ("channel", "kind", "code", "logger")
+KINDS = ("channel", "upstream", "group", "kind", "code", "step", "logger")
 """Facts that tell throttled events apart."""
 
 BACKLOG = 1_000
@@ -64,6 +65,10 @@ class Observatory:
         pump: Pump[Seen] = Pump(lambda seen: subscriber(*seen), limit=BACKLOG, name=f"subscriber-{name}")
         self._subscribers.append(pump)
         self.metrics.watch(name, pump)
+
+    def now(self) -> Now:
+        """Read the clock the observatory was handed."""
+        return self._clock()
 
     def flush(self, timeout: float) -> bool:
         """Wait up to `timeout` seconds until every line so far is written; False if the reader is stuck."""

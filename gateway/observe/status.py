@@ -1,16 +1,17 @@
 """The pages /metrics, /healthz and /readyz as an ASGI application. Never shows message content, never hangs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from prometheus_client.exposition import choose_encoder
 
+from gateway.model.review import ChannelSummary
 from gateway.observe.facts import safe_value
 from gateway.observe.observatory import Observatory
-from gateway.observe.snapshot import Probe, Scrape, Snapshot
+from gateway.observe.snapshot import Gauges, Scrape, Summaries
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -23,7 +24,7 @@ Health = Callable[[], str | None]
 """Why this process should be ended and started again; None while it is well."""
 
 PATIENCE = 2.0
-"""Seconds the snapshot may take before a page goes out without it."""
+"""Seconds the store may take before the page goes out without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,19 @@ class Page:
 class StatusPages:
     """Answers GET and HEAD on the three paths."""
 
-    def __init__(self, observatory: Observatory, *, readiness: Readiness, summaries: Probe, health: Health) -> None:
+    def __init__(
+        self,
+        observatory: Observatory,
+        *,
+        readiness: Readiness,
+        summaries: Summaries,
+        gauges: Callable[[], Gauges],
+        health: Health,
+    ) -> None:
         self._observatory = observatory
         self._readiness = readiness
         self._summaries = summaries
+        self._gauges = gauges
         self._health = health
         self._paths = {"/metrics": self._metrics, "/healthz": self._healthz, "/readyz": self._readyz}
 
@@ -75,7 +85,12 @@ class StatusPages:
     async def _metrics(self, scope: Scope) -> Page:
         accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
         encode, content_type = choose_encoder(accept.decode("latin-1"))
-        scrape = Scrape(self._observatory.metrics.registry, await self._snapshot())
+        scrape = Scrape(
+            self._observatory.metrics.registry,
+            gauges=self._gauges(),
+            channels=await self._channels(),
+            wall=self._observatory.now().wall,
+        )
         return Page(status=200, content_type=content_type, body=encode(scrape))
 
     async def _healthz(self, _: Scope) -> Page:
@@ -85,20 +100,16 @@ class StatusPages:
     async def _readyz(self, _: Scope) -> Page:
         checks = {name: safe_value(reason) for name, reason in self._readiness().items()}
         ready = self._health() is None and not any(reason is not None for reason in checks.values())
-        snapshot = await self._snapshot()
-        upstreams = (
-            {each.upstream: {"link": each.link, "leading": each.leading} for each in snapshot.upstreams}
-            if (snapshot)
-            else None
-        )
-        return _json(200 if ready else 503, {"ready": ready, "checks": checks, "upstreams": upstreams})
+        gauges = self._gauges()
+        about = {"ready": ready, "checks": checks, "links": dict(gauges.links), "leading": dict(gauges.leading)}
+        return _json(200 if ready else 503, about)
 
-    async def _snapshot(self) -> Snapshot | None:
+    async def _channels(self) -> Sequence[ChannelSummary] | None:
         try:
             async with asyncio.timeout(PATIENCE):
                 return await self._summaries()
         except Exception as error:  # noqa: BLE001 - a page without gauges still tells that the process lives
-            self._observatory.error("probe-failed", error)
+            self._observatory.error("store-unreadable", error)
             return None
 
 
