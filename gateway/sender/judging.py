@@ -11,6 +11,7 @@ from gateway.wire import charset
 from gateway.wire.header import scan
 
 _ENDS = re.compile(r"[\r\n]+")
+_LAST = "\rZZZ|."  # `hl7` strips the end of a message, and a control id may end in a space
 _POSITIVE = frozenset({"AA", "CA"})
 _NEGATIVE = frozenset({"AE", "AR", "CE", "CR"})
 
@@ -45,7 +46,7 @@ def read(answer: bytes) -> Reading | None:
     """Read the acknowledgement, or the batch of them, between VT and FS; None when it cannot be read as one."""
     try:
         text, codec = _decode(answer)
-        acknowledgements = [hl7.parse(part) for part in _parts(text)]
+        acknowledgements = [hl7.parse(part + _LAST) for part in _parts(text)]
         segments = [ack.segment("MSA") for ack in acknowledgements]
     except (HeaderUnreadable, CharsetUnusable, hl7.HL7Exception, KeyError, IndexError, ValueError):
         return None  # every way in which `hl7` says that this is no HL7

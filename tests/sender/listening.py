@@ -61,6 +61,7 @@ class Listening:
     context: ssl.SSLContext | None = None
     heard: list[Heard] = field(default_factory=list)
     streams: list[bytearray] = field(default_factory=list)
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
     port: int = 0
 
     async def __aenter__(self) -> Self:
@@ -91,6 +92,7 @@ class Listening:
         connection = len(self.streams)
         stream = bytearray()
         self.streams.append(stream)
+        self.writers.append(writer)
         pending = b""
         try:
             while data := await reader.read(65536):
