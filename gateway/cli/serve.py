@@ -20,10 +20,12 @@ ReadyFile = Annotated[
 
 def run(config: ConfigFile = None, ready_file: ReadyFile = None) -> None:
     """Run the gateway until SIGTERM or Ctrl-C."""
-    from gateway.app.run import run as serve  # noqa: PLC0415 - the server's weight is for this command only
 
     async def work() -> int:
-        return await serve(settings_of(config), ready_file=ready_file)
+        settings = settings_of(config)
+        from gateway.app.run import run as serve  # noqa: PLC0415 - the server's weight is for this command only
+
+        return await serve(settings, ready_file=ready_file)
 
     # A port that is taken is the gateway's own trouble: nobody refused anything.
     conclude(work(), refused=Exit.TROUBLE)
@@ -51,10 +53,12 @@ def check(config: ConfigFile = None, as_json: Json = False) -> None:
 
 def migrate(config: ConfigFile = None) -> None:
     """Bring the store to this program's schema. Stop the gateway first, and have a backup."""
-    from gateway.app.migrate import migrate as bring  # noqa: PLC0415 - see run
 
     async def work() -> int:
-        before, after = await bring(settings_of(config))
+        settings = settings_of(config)
+        from gateway.app.migrate import migrate as bring  # noqa: PLC0415 - see run
+
+        before, after = await bring(settings)
         say(f"schema version {before} -> {after}" if before != after else f"schema version {after}, nothing to do")
         return Exit.DONE
 

@@ -36,9 +36,9 @@ def settings_of(config: Path | None) -> Settings:
 @asynccontextmanager
 async def desk_of(config: Path | None) -> AsyncIterator[Actions]:
     """Open the gateway's store for one operator. Raises ConfigError or StoreRefused."""
+    settings = settings_of(config)
     from gateway.app.desk import open_desk  # noqa: PLC0415 - commands without a store do without its weight
 
-    settings = settings_of(config)
     upstreams = {ChannelName(channel.name): channel.upstream for channel in settings.channel}
     async with open_desk(settings) as store:
         yield Actions(store.desk, clock, operator(), upstreams=upstreams)
