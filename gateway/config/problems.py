@@ -71,7 +71,11 @@ def location(document: Mapping[str, Any], place: Place) -> str:
             return written(place)
     name = element.get("name") if isinstance(element, dict) and len(place) > 1 else None
     named = isinstance(name, str) and isinstance(place[1], int)
-    return f'{written(place)} ({place[0]} "{name[:LONGEST_SHOWN]}")' if named and name else written(place)
+    return (
+        f"{written(place)} ({place[0]} {json.dumps(name[:LONGEST_SHOWN], ensure_ascii=False)})"
+        if named and name
+        else written(place)
+    )
 
 
 def _origin(overlay: Overlay, place: Place) -> str:

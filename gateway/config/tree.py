@@ -1,5 +1,7 @@
 """The model seen as a tree of keys: what stands at a place, and how a place is written. Holds no values."""
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -10,13 +12,21 @@ from pydantic.fields import FieldInfo
 Place = Sequence[str | int]
 """A key's place in the file: names of tables and keys, positions in arrays."""
 
+LONGEST_KEY = 60
+_BARE = re.compile(r"[A-Za-z0-9_-]{1,60}")
+
 
 def written(place: Place) -> str:
     """Write a place as people read it: `channel[1].ack.mode`."""
     text = ""
     for step in place:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+        text += f"[{step}]" if isinstance(step, int) else f".{_key(step)}"
     return text.removeprefix(".")
+
+
+def _key(key: str) -> str:
+    """Quote a key that TOML would not take bare; it may hold anything, also line ends."""
+    return key if _BARE.fullmatch(key) else json.dumps(key[:LONGEST_KEY])
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -71,5 +81,13 @@ def walk(model: type[BaseModel], under: tuple[str, ...] = ()) -> Iterator[tuple[
 
 def adapter(field: FieldInfo) -> TypeAdapter[Any]:
     """Give what checks a value of this key alone."""
-    annotation: Any = field.annotation
-    return TypeAdapter(Annotated[annotation, *field.metadata] if field.metadata else annotation)
+    # Keyed by identity: fields live as long as their model, are not hashable, and an adapter is dear to make.
+    known = _ADAPTERS.get(id(field))
+    if known is None:
+        annotation: Any = field.annotation
+        known = TypeAdapter(Annotated[annotation, *field.metadata] if field.metadata else annotation)
+        _ADAPTERS[id(field)] = known
+    return known
+
+
+_ADAPTERS: dict[int, TypeAdapter[Any]] = {}
