@@ -11,8 +11,9 @@ from pathlib import Path
 from gateway.model.states import Landmark
 from gateway.sender.options import Outgoing, Retransmit, SendPlan, Sent, Target, Verdict
 from gateway.sender.send import send
-from tests.chaos.oracle import Answered, Delivered, Evidence, Stored
-from tests.chaos.processes import Program, command
+from tests.chaos.oracle import WAITING, Answered, Delivered, Evidence, Stored
+from tests.processes import Program, command
+from tests.waiting import until_async
 
 SENDERS = 8
 CHANNELS = ("adt", "oru")
@@ -153,9 +154,11 @@ class Campaign:
 
     async def _drained(self) -> None:
         """Wait until nothing waits any more; the store of a running gateway can only be asked."""
-        async with asyncio.timeout(DRAIN_PATIENCE):
-            while any(row.state in {"queued", "claimed", "inflight"} for row in await self._rows()):
-                await asyncio.sleep(0)
+
+        async def is_drained() -> bool:
+            return not any(row.state in WAITING for row in await self._rows())
+
+        await until_async(is_drained, patience=DRAIN_PATIENCE)
 
     async def _rows(self) -> list[Stored]:
         output = await command("list", "--json", "-c", str(self.folder / "channels.toml"))

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.waiting import until
+
+ROOT = Path(__file__).parent.parent
 START_PATIENCE = 30.0
 
 
@@ -39,8 +41,7 @@ class Program:
                 env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             )
         try:
-            async with asyncio.timeout(START_PATIENCE):
-                facts = await _ready(process, ready)
+            facts = await _ready(process, ready)
         except (TimeoutError, DidNotStart):
             with suppress(ProcessLookupError):
                 process.kill()
@@ -67,15 +68,12 @@ class Program:
 
 
 async def _ready(process: asyncio.subprocess.Process, ready: Path) -> dict[str, Any]:
-    """Wait for the ready file. A file cannot be awaited, so it is looked for until the process ends."""
-    while process.returncode is None:
-        if ready.exists():
-            facts: dict[str, Any] = json.loads(ready.read_text())
-            return facts
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.02):
-                await process.wait()
-    raise DidNotStart
+    """Wait for the ready file."""
+    await until(lambda: ready.exists() or process.returncode is not None, patience=START_PATIENCE)
+    if not ready.exists():
+        raise DidNotStart
+    facts: dict[str, Any] = json.loads(ready.read_text())
+    return facts
 
 
 async def command(*arguments: str) -> bytes:

@@ -1,0 +1,26 @@
+"""A gateway that meets a defect: an exception whose text holds content, raised where messages pass."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from gateway.app.run import run
+from gateway.cli.outcome import conclude
+from gateway.config.load import load
+from gateway.model.states import Landmark
+
+
+def main() -> None:
+    """Run with a `passing` that raises."""
+    config, ready, landmark = sys.argv[1:]
+
+    def passing(place: Landmark) -> None:
+        if place == landmark:
+            raise ValueError("CANARY in an exception's text")
+
+    conclude(run(load(Path(config), {}), ready_file=Path(ready), passing=passing))
+
+
+if __name__ == "__main__":
+    asyncio.get_event_loop_policy()
+    main()
