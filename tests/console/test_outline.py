@@ -78,6 +78,7 @@ def test_short_and_long_encoding_characters_are_read(encoding_characters: str) -
         "MSH|^~\\&|A|B|C|D|20260101||ADT^A01PID|1||1001||SECRET^ANNA||SECRET|F",
         f"{MSH}\x0bPID|1||SECRET^ANNA",
         f"{MSH}|||||||SECRET",
+        f"{MSH}SECRET",
         # Lines that are no segments.
         f"{MSH}\rSECRET ANNA\rSECRET|x\rsec|SECRET",
         "SECRET",

@@ -150,6 +150,11 @@ def test_a_row_in_review_says_when_it_halts_its_partition() -> None:
     )
 
 
+def test_a_row_in_review_does_not_answer_for_the_halt_of_another() -> None:
+    reason = _why(row(state=State.FAILED, error_code="interrupted"), halts=(halt(partition="", row=RowId(6)),))
+    assert "halts" not in reason.sentence
+
+
 def test_a_refusal_by_the_server_is_named_as_one() -> None:
     assert "the server refused it" in _why(row(state=State.REJECTED, error_code="upstream-rejected")).sentence
 
