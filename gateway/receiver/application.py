@@ -1,7 +1,6 @@
 """The application behind the bundled receiver: it says AA to every message it can read. Knows no sockets or files."""
 
 import hashlib
-from dataclasses import replace
 
 from gateway.errors import HeaderUnreadable
 from gateway.model.ids import ControlId
@@ -31,7 +30,7 @@ def acknowledge(taken: Taken, *, code: ack.AckCode, timestamp: str, control: str
     except HeaderUnreadable:
         return UNREADABLE
     if control is not None:
-        read = replace(read, control_id=ControlId(control.encode()))
+        read = read._replace(control_id=ControlId(control.encode()))
     message_id = hashlib.blake2b(taken.callback.encode(), digest_size=10).hexdigest().upper()
     return Reply(body=ack.build(read, code, message_id=message_id, timestamp=timestamp, codec="utf-8").decode())
 

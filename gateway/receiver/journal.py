@@ -65,6 +65,11 @@ class Journal:
         """Append the outcome of line number `line`; returns once it is durable."""
         await self._outcomes.append(orjson.dumps({"line": line, **_outcome(outcome)}) + b"\n")
 
+    def shut(self) -> None:
+        """Close both files at once; for when nothing was written yet."""
+        self._lines.shut()
+        self._outcomes.shut()
+
     async def close(self) -> None:
         """Finish what is being written, then close."""
         await self._lines.close()
@@ -90,7 +95,6 @@ class _File:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as trouble:
-            self._shut()
             raise OperatorError(f"journal {self._path}: {trouble.strerror}") from trouble
         self._drop_torn_line(self._file)
         _sync_folder(self._path.parent)
@@ -118,7 +122,6 @@ class _File:
                 try:
                     meet(number, orjson.loads(line))
                 except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as trouble:
-                    self._shut()
                     raise OperatorError(f"journal {self._path}: line {number + 1} is not ours") from trouble
 
     def append(self, data: bytes) -> "asyncio.Future[None]":
@@ -160,9 +163,9 @@ class _File:
     async def close(self) -> None:
         if self._flusher is not None:
             await self._flusher
-        self._shut()
+        self.shut()
 
-    def _shut(self) -> None:
+    def shut(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None

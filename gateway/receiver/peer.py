@@ -1,6 +1,5 @@
 """One gateway's connection as the server sees it. Knows how to send and close, not what to say."""
 
-
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 

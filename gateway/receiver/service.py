@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, assert_never
 
 from gateway import __version__
-from gateway.errors import FrameInvalid, Unavailable
+from gateway.errors import FrameInvalid, OperatorError, Unavailable
 from gateway.model.clock import hl7_timestamp
 from gateway.model.upstream import Extension
 from gateway.receiver import frames
@@ -65,7 +65,11 @@ class Service:
             if callback is not None and line.taken.epoch is not None:
                 self._is_stale(callback.agent, line.taken.epoch)
 
-        self._journal.open(meet)
+        try:
+            self._journal.open(meet)
+        except OperatorError:
+            self._journal.shut()
+            raise
         self._ledger.forget(self._wall())
         known: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         known.set_result(None)
