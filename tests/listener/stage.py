@@ -1,6 +1,8 @@
 """What listener tests stand on: a small store that keeps its promises in memory, a client, a clock to move."""
 
 import asyncio
+import socket
+import struct
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -268,6 +270,12 @@ class Sender:
         self.writer.write_eof()
         rest = await self.rest()
         return [frame[1:] for frame in rest.split(b"\x1c\r")[:-1]]
+
+    def cut(self) -> None:
+        """Hang up so that the other side gets a reset."""
+        sock = self.writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
 
     def close(self) -> None:
         self.writer.close()
