@@ -1,0 +1,382 @@
+"""The one writer thread: each unit in its savepoint, one COMMIT, then the answers. Never an answer before COMMIT."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import apsw
+
+from gateway.errors import StaleEpoch, StoreFailed, Unavailable
+from gateway.ports.clock import Clock
+from gateway.ports.observe import Observer
+from gateway.store.options import StoreOptions
+from gateway.store.sqlite.checkpoints import Checkpoints
+from gateway.store.sqlite.faults import OVERLOADED, STOPPING, TROUBLE, Fault, fault_of, told
+from gateway.store.sqlite.space import Space
+from gateway.store.sqlite.statements import ask
+
+T = TypeVar("T")
+Work = Callable[[apsw.Connection], T]
+
+GROUP_UNITS = 512
+GROUP_BYTES = 8 << 20
+"""Bounds of one commit: a synced write of half a megabyte costs twice one of 4 KB, beyond that it costs by size."""
+
+WATCH_INTERVAL = 0.025
+"""Seconds between looks for other processes' commits, while somebody waits for one."""
+
+GONE = "cancelled"
+"""Told to nobody: the caller left before its unit's turn."""
+
+SPARE = 2
+"""Settles may queue up to this multiple of the bound: a flood of intake must not keep rows from being settled."""
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """One piece of work and who waits for it. `weight` is its size in bytes, roughly."""
+
+    work: Callable[[apsw.Connection], Any]
+    future: asyncio.Future[Any]
+    after: Callable[[Any], None] | None
+    rescue: Callable[[Unavailable], Awaitable[Any]] | None
+    weight: int
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a unit; `error` None means committed."""
+
+    unit: Unit
+    result: Any
+    error: Exception | None
+
+
+class _GroupLostError(Exception):
+    """The transaction is gone, or must go: every unit of the group has failed, also those that ran before."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+class Writer:
+    """Takes units from the loop and writes them in groups. Made on the loop; the connection is the thread's alone."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        *,
+        space: Space,
+        checkpoints: Checkpoints,
+        clock: Clock,
+        observer: Observer,
+        options: StoreOptions,
+    ) -> None:
+        self._db = db
+        self._space = space
+        self._checkpoints = checkpoints
+        self._clock = clock
+        self._observer = observer
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._watchers = 0
+        self._closing = False
+        self._seen = int(db.pragma("data_version"))
+        self._rescues: set[asyncio.Future[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self.failed: StoreFailed | None = None
+        self.failure: asyncio.Future[StoreFailed] = self._loop.create_future()
+        self.on_foreign_commit: Callable[[], None] = lambda: None
+        self.commits = 0
+        self.stale_aborts = 0
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def submit(
+        self,
+        work: Work[T],
+        *,
+        after: Callable[[T], None] | None = None,
+        rescue: Callable[[Unavailable], Awaitable[T]] | None = None,
+        is_intake: bool = False,
+        weight: int = 0,
+    ) -> asyncio.Future[T]:
+        """Queue one unit; its future completes once the commit it was part of is synced, or has failed.
+
+        `after` runs on the loop right after the commit, whether or not anybody still waits. `rescue` may still give a
+        result (from what is already stored) when the unit met temporary trouble. A unit whose future is cancelled
+        before its turn does not run.
+        """
+        future: asyncio.Future[T] = self._loop.create_future()
+        unit = Unit(work=work, future=future, after=cast("Any", after), rescue=rescue, weight=weight)
+        trouble = self._refusal(is_intake=is_intake)
+        self._waiting += 1
+        if trouble is not None:
+            self._complete([Outcome(unit=unit, result=None, error=trouble)])
+        else:
+            self._queue.put(unit)
+        return future
+
+    def _refusal(self, *, is_intake: bool) -> Exception | None:
+        """Say why no unit is taken now."""
+        if self.failed is not None:
+            return StoreFailed(reason=self.failed.reason)
+        if self._closing:
+            return Unavailable(reason=STOPPING)
+        bound = self._options.queue if is_intake else self._options.queue * SPARE
+        return Unavailable(reason=OVERLOADED) if self._waiting >= bound else None
+
+    def watch(self) -> None:
+        """Look for other processes' commits until `unwatch`; calls nest."""
+        self._watchers += 1
+        if self._watchers == 1:
+            self._queue.put(None)
+
+    def unwatch(self) -> None:
+        """Stop looking."""
+        self._watchers -= 1
+
+    def fail(self, error: StoreFailed) -> None:
+        """Close the store for good. Called by any thread that met damage."""
+        if self.failed is not None:
+            return
+        self.failed = error
+        self._observer.event("store-failed", reason=error.reason)
+        self._post(self._tell_failure)
+
+    async def close(self) -> None:
+        """Write what is queued, then end the thread and close the connection."""
+        self._closing = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+        while self._rescues:
+            await asyncio.wait(self._rescues)
+
+    def _tell_failure(self) -> None:
+        if self.failed is not None and not self.failure.done():
+            self.failure.set_result(self.failed)
+
+    # --- on the thread ---
+
+    def _run(self) -> None:
+        """Live until closed; what was queued before that is still written."""
+        is_over = False
+        while not is_over:
+            try:
+                is_over = self._turn()
+            except Exception as error:  # noqa: BLE001 - a dead writer must end the process, not hang it
+                self.fail(StoreFailed(reason=f"writer stopped ({type(error).__name__})"))
+        self._db.close()
+
+    def _turn(self) -> bool:
+        """Write one group, or use the pause; True once closed and nothing is left."""
+        group = self._collect()
+        if group:
+            self._write(group)
+        elif self._closing and self._queue.empty():
+            return True
+        else:
+            self._idle()
+        self._tend()
+        return False
+
+    def _collect(self) -> list[Unit]:
+        """Take everything queued, up to the bounds; nothing if nothing came in time."""
+        group: list[Unit] = []
+        weight = 0
+        try:
+            unit = self._queue.get(timeout=self._patience())
+            while unit is not None:
+                if not unit.future.cancelled():
+                    group.append(unit)
+                    weight += unit.weight
+                else:
+                    self._post(self._complete, [Outcome(unit=unit, result=None, error=Unavailable(reason=GONE))])
+                if len(group) >= GROUP_UNITS or weight >= GROUP_BYTES:
+                    break
+                unit = self._queue.get_nowait()
+        except queue.Empty:
+            pass
+        return group
+
+    def _patience(self) -> float | None:
+        """Give the seconds to wait for work before looking after other things; None: for ever."""
+        if self._closing:
+            return 0
+        if self._watchers:
+            return WATCH_INTERVAL
+        if self._space.closed_because is not None or self._checkpoints.is_owed:
+            return self._options.recheck / 1_000
+        return None
+
+    def _write(self, group: Sequence[Unit]) -> None:
+        """Run a group in one transaction and answer it."""
+        if self.failed is not None:
+            error = StoreFailed(reason=self.failed.reason)
+            self._post(self._complete, [Outcome(unit=unit, result=None, error=error) for unit in group])
+            return
+        try:
+            outcomes = self._transact(group)
+        except _GroupLostError as lost:
+            outcomes = self._all_failed(group, lost.cause)
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody of the group may wait for ever
+            outcomes = self._all_failed(group, error)
+        self._post(self._complete, outcomes)
+
+    def _transact(self, group: Sequence[Unit]) -> list[Outcome]:
+        """One BEGIN IMMEDIATE, every unit in its savepoint, one COMMIT."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._notice_foreign()
+            outcomes = [self._run_unit(unit) for unit in group]
+            self._db.execute("COMMIT")
+        except apsw.Error as error:
+            raise _GroupLostError(error) from error
+        self.commits += 1
+        return outcomes
+
+    def _run_unit(self, unit: Unit) -> Outcome:
+        """Run one unit; what it raises undoes it alone, unless the transaction went with it."""
+        self._db.execute("SAVEPOINT unit")
+        try:
+            result = unit.work(self._db)
+        except Exception as error:
+            if not self._db.in_transaction or self._ends_group(error):
+                raise _GroupLostError(error) from error
+            self._db.execute("ROLLBACK TO unit")
+            self._db.execute("RELEASE unit")
+            return Outcome(unit=unit, result=None, error=self._told(error))
+        self._db.execute("RELEASE unit")
+        return Outcome(unit=unit, result=result, error=None)
+
+    def _ends_group(self, error: Exception) -> bool:
+        return isinstance(error, apsw.Error) and fault_of(error) in {Fault.FATAL, Fault.FULL, Fault.PASSING}
+
+    def _told(self, error: Exception) -> Exception:
+        """Give what the unit's caller is told; stale leaders are counted."""
+        if isinstance(error, StaleEpoch):
+            self._observer.event("stale-epoch", epoch=error.epoch)
+        elif isinstance(error, apsw.Error) and fault_of(error) is Fault.STALE:
+            self.stale_aborts += 1
+            self._observer.event("stale-abort")
+        return told(error)
+
+    def _all_failed(self, group: Sequence[Unit], cause: Exception) -> list[Outcome]:
+        """Undo what is left of the transaction; every unit of the group has failed."""
+        fault = fault_of(cause)
+        self._roll_back()
+        if fault is Fault.FULL:
+            self._space.give_up_ballast()
+        error = told(cause) if isinstance(cause, apsw.Error) else Unavailable(reason=TROUBLE)
+        if isinstance(error, StoreFailed):
+            self.fail(error)
+        self._observer.event("group-failed", units=len(group), fault=fault.name.lower())
+        return [Outcome(unit=unit, result=None, error=error) for unit in group]
+
+    def _roll_back(self) -> None:
+        if not self._db.in_transaction:
+            return
+        try:
+            self._db.execute("ROLLBACK")
+        except apsw.Error as error:
+            self.fail(StoreFailed(reason=f"cannot roll back ({type(error).__name__})"))
+
+    def _notice_foreign(self) -> None:
+        """Tell the loop when another connection has committed since we last looked."""
+        version = int(ask(self._db, "PRAGMA data_version")[0][0])
+        if version != self._seen:
+            self._seen = version
+            self._post(self.on_foreign_commit)
+
+    def _idle(self) -> None:
+        """Nothing came: look for other processes' commits, and let the log begin anew."""
+        if self.failed is not None:
+            return
+        try:
+            if self._watchers:
+                self._notice_foreign()
+            self._checkpoints.when_idle(self._clock().ms)
+        except apsw.Error as error:
+            self._mend(error)
+
+    def _tend(self) -> None:
+        """Between groups, after the answers left: checkpoint, look at the disk, try whether there is room again."""
+        if self.failed is not None:
+            return
+        try:
+            self._checkpoints.when_due()
+            if self._space.look(self._clock().ms) and self._space.is_full and self._space.recover():
+                self._try_room()
+        except apsw.Error as error:
+            self._mend(error)
+
+    def _try_room(self) -> None:
+        """Write something of size, undo it, and open intake again if that went well."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.execute("CREATE TABLE trial (filler BLOB)")
+            self._db.execute("INSERT INTO trial VALUES (zeroblob(65536))")
+        finally:
+            self._roll_back()
+        self._space.reopen()
+
+    def _mend(self, error: apsw.Error) -> None:
+        """Judge an error outside any unit."""
+        match fault_of(error):
+            case Fault.FATAL | Fault.BUG:
+                self.fail(StoreFailed(reason=type(error).__name__))
+            case Fault.FULL:
+                self._space.give_up_ballast()
+            case _:
+                self._observer.event("store-trouble", error=type(error).__name__)
+
+    def _post(self, call: Callable[..., None], *arguments: object) -> None:
+        """Run something on the loop; a loop that is gone has nobody left to tell."""
+        try:
+            self._loop.call_soon_threadsafe(call, *arguments)
+        except RuntimeError:
+            self._closing = True
+
+    # --- on the loop again ---
+
+    def _complete(self, outcomes: Sequence[Outcome]) -> None:
+        """Complete every future of a group, in the order in which the units were submitted."""
+        for outcome in outcomes:
+            self._waiting -= 1
+            unit = outcome.unit
+            if outcome.error is None and unit.after is not None:
+                unit.after(outcome.result)
+            if unit.future.done():
+                continue
+            if outcome.error is None:
+                unit.future.set_result(outcome.result)
+            elif isinstance(outcome.error, Unavailable) and unit.rescue is not None:
+                self._rescue(unit, outcome.error)
+            else:
+                unit.future.set_exception(outcome.error)
+
+    def _rescue(self, unit: Unit, trouble: Unavailable) -> None:
+        """Let what is already stored answer in the unit's place."""
+        if unit.rescue is None:
+            return
+        task = asyncio.ensure_future(self._rescued(unit, unit.rescue(trouble)))
+        self._rescues.add(task)
+        task.add_done_callback(self._rescues.discard)
+
+    async def _rescued(self, unit: Unit, attempt: Awaitable[Any]) -> None:
+        try:
+            result = await attempt
+        except Exception as error:  # noqa: BLE001 - passed on to the one who waits for the unit
+            if not unit.future.done():
+                unit.future.set_exception(error)
+        else:
+            if not unit.future.done():
+                unit.future.set_result(result)
