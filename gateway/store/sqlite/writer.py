@@ -4,7 +4,6 @@ import asyncio
 import queue
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import apsw
@@ -17,6 +16,7 @@ from gateway.store.sqlite.checkpoints import Checkpoints
 from gateway.store.sqlite.faults import OVERLOADED, STOPPING, TROUBLE, Fault, fault_of, told
 from gateway.store.sqlite.space import Space
 from gateway.store.sqlite.statements import ask
+from gateway.store.sqlite.units import Outcome, Replies, Unit
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
@@ -33,26 +33,6 @@ GONE = "cancelled"
 
 SPARE = 2
 """Settles may queue up to this multiple of the bound: a flood of intake must not keep rows from being settled."""
-
-
-@dataclass(slots=True, eq=False)
-class Unit:
-    """One piece of work and who waits for it. `weight` is its size in bytes, roughly."""
-
-    work: Callable[[apsw.Connection], Any]
-    future: asyncio.Future[Any]
-    after: Callable[[Any], None] | None
-    rescue: Callable[[Unavailable], Awaitable[Any]] | None
-    weight: int
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of a unit; `error` None means committed."""
-
-    unit: Unit
-    result: Any
-    error: Exception | None
 
 
 class _GroupLostError(Exception):
@@ -84,11 +64,10 @@ class Writer:
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
-        self._waiting = 0
+        self._replies = Replies()
         self._watchers = 0
         self._closing = False
         self._seen = int(db.pragma("data_version"))
-        self._rescues: set[asyncio.Future[None]] = set()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self.failed: StoreFailed | None = None
         self.failure: asyncio.Future[StoreFailed] = self._loop.create_future()
@@ -118,9 +97,9 @@ class Writer:
         future: asyncio.Future[T] = self._loop.create_future()
         unit = Unit(work=work, future=future, after=cast("Any", after), rescue=rescue, weight=weight)
         trouble = self._refusal(is_intake=is_intake)
-        self._waiting += 1
+        self._replies.open += 1
         if trouble is not None:
-            self._complete([Outcome(unit=unit, result=None, error=trouble)])
+            self._replies.complete([Outcome(unit=unit, result=None, error=trouble)])
         else:
             self._queue.put(unit)
         return future
@@ -132,7 +111,7 @@ class Writer:
         if self._closing:
             return Unavailable(reason=STOPPING)
         bound = self._options.queue if is_intake else self._options.queue * SPARE
-        return Unavailable(reason=OVERLOADED) if self._waiting >= bound else None
+        return Unavailable(reason=OVERLOADED) if self._replies.open >= bound else None
 
     def watch(self) -> None:
         """Look for other processes' commits until `unwatch`; calls nest."""
@@ -157,8 +136,7 @@ class Writer:
         self._closing = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
-        while self._rescues:
-            await asyncio.wait(self._rescues)
+        await self._replies.drain()
 
     def _tell_failure(self) -> None:
         if self.failed is not None and not self.failure.done():
@@ -199,7 +177,9 @@ class Writer:
                     group.append(unit)
                     weight += unit.weight
                 else:
-                    self._post(self._complete, [Outcome(unit=unit, result=None, error=Unavailable(reason=GONE))])
+                    self._post(
+                        self._replies.complete, [Outcome(unit=unit, result=None, error=Unavailable(reason=GONE))]
+                    )
                 if len(group) >= GROUP_UNITS or weight >= GROUP_BYTES:
                     break
                 unit = self._queue.get_nowait()
@@ -221,7 +201,7 @@ class Writer:
         """Run a group in one transaction and answer it."""
         if self.failed is not None:
             error = StoreFailed(reason=self.failed.reason)
-            self._post(self._complete, [Outcome(unit=unit, result=None, error=error) for unit in group])
+            self._post(self._replies.complete, [Outcome(unit=unit, result=None, error=error) for unit in group])
             return
         try:
             outcomes = self._transact(group)
@@ -229,7 +209,7 @@ class Writer:
             outcomes = self._all_failed(group, lost.cause)
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody of the group may wait for ever
             outcomes = self._all_failed(group, error)
-        self._post(self._complete, outcomes)
+        self._post(self._replies.complete, outcomes)
 
     def _transact(self, group: Sequence[Unit]) -> list[Outcome]:
         """One BEGIN IMMEDIATE, every unit in its savepoint, one COMMIT."""
@@ -273,9 +253,12 @@ class Writer:
         """Undo what is left of the transaction; every unit of the group has failed."""
         fault = fault_of(cause)
         self._roll_back()
+        # Whose fault it was matters to one unit; the others met trouble that may pass, or the end of the store.
+        error: Exception = Unavailable(reason=TROUBLE)
+        if fault in {Fault.FATAL, Fault.FULL, Fault.BUSY}:
+            error = told(cause)
         if fault is Fault.FULL:
             self._space.give_up_ballast()
-        error = told(cause) if isinstance(cause, apsw.Error) else Unavailable(reason=TROUBLE)
         if isinstance(error, StoreFailed):
             self.fail(error)
         self._observer.event("group-failed", units=len(group), fault=fault.name.lower())
@@ -344,39 +327,3 @@ class Writer:
             self._loop.call_soon_threadsafe(call, *arguments)
         except RuntimeError:
             self._closing = True
-
-    # --- on the loop again ---
-
-    def _complete(self, outcomes: Sequence[Outcome]) -> None:
-        """Complete every future of a group, in the order in which the units were submitted."""
-        for outcome in outcomes:
-            self._waiting -= 1
-            unit = outcome.unit
-            if outcome.error is None and unit.after is not None:
-                unit.after(outcome.result)
-            if unit.future.done():
-                continue
-            if outcome.error is None:
-                unit.future.set_result(outcome.result)
-            elif isinstance(outcome.error, Unavailable) and unit.rescue is not None:
-                self._rescue(unit, outcome.error)
-            else:
-                unit.future.set_exception(outcome.error)
-
-    def _rescue(self, unit: Unit, trouble: Unavailable) -> None:
-        """Let what is already stored answer in the unit's place."""
-        if unit.rescue is None:
-            return
-        task = asyncio.ensure_future(self._rescued(unit, unit.rescue(trouble)))
-        self._rescues.add(task)
-        task.add_done_callback(self._rescues.discard)
-
-    async def _rescued(self, unit: Unit, attempt: Awaitable[Any]) -> None:
-        try:
-            result = await attempt
-        except Exception as error:  # noqa: BLE001 - passed on to the one who waits for the unit
-            if not unit.future.done():
-                unit.future.set_exception(error)
-        else:
-            if not unit.future.done():
-                unit.future.set_result(result)
