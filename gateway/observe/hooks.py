@@ -20,7 +20,6 @@ def guard_process(observatory: Observatory) -> Callable[[], None]:
     before = (sys.excepthook, threading.excepthook, sys.unraisablehook)
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    raising = logging.raiseExceptions
 
     def uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
         observatory.error("crashed", error)
@@ -38,13 +37,10 @@ def guard_process(observatory: Observatory) -> Callable[[], None]:
         sys.excepthook, threading.excepthook, sys.unraisablehook = before
         root.handlers[:] = handlers
         root.setLevel(level)
-        logging.raiseExceptions = raising
 
     sys.excepthook, threading.excepthook, sys.unraisablehook = uncaught, uncaught_in_thread, unraisable
     root.handlers[:] = [ForeignRecords(observatory)]
     root.setLevel(logging.WARNING)
-    # A handler's own failure would print the record, arguments and all.
-    logging.raiseExceptions = False
     return restore
 
 

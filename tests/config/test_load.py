@@ -221,6 +221,18 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(key: str, tmp_path: Pa
     assert "hunter2" not in found
 
 
+@pytest.mark.parametrize("key", ["token", "client_secret"])
+def test_a_secret_of_a_wrong_kind_is_not_repeated_either(key: str, tmp_path: Path) -> None:
+    assert "13371337" not in "\n".join(problems(tmp_path, minimal(upstream=f"{key} = 13371337")))
+
+
+def test_a_token_and_a_secret_are_two_ways_to_sign_in(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("x", encoding="ascii")
+    keys = 'token_file = "token"\nclient_secret_file = "token"'
+    found = problems(tmp_path, minimal(upstream=keys))
+    assert any("either a token or client_id with its secret" in each for each in found)
+
+
 def test_no_secret_is_repeated_by_a_problem_or_a_value(tmp_path: Path) -> None:
     text = minimal(upstream='password = "hunter2"').replace("ws://", "ws://user:hunter2@")
     assert "hunter2" not in "\n".join(problems(tmp_path, text))
@@ -257,7 +269,7 @@ def test_an_absolute_path_stays(tmp_path: Path) -> None:
 
 def test_what_is_allowed_but_risky_is_said(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("x", encoding="ascii")
-    (tmp_path / "token").chmod(0o644)
+    (tmp_path / "token").chmod(0o640)
     text = minimal(upstream='token_file = "token"').replace("127.0.0.1:9575", "0.0.0.0:9575")
     found = warnings(loaded(tmp_path, text.replace("ws://127.0.0.1", "ws://server.example.org")))
     assert [each.partition(" ")[0] for each in found] == ["metrics.listen", "upstream[0].url", "upstream[0].token_file"]

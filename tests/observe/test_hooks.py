@@ -64,27 +64,17 @@ def test_an_exception_nobody_can_raise_is_noted(guarded: Watched) -> None:
     assert MARKER not in guarded.text()
 
 
-def test_everything_is_put_back(watched: Watched) -> None:
+def ways_out() -> tuple[object, ...]:
     root = logging.getLogger()
-    before = (
-        sys.excepthook,
-        threading.excepthook,
-        sys.unraisablehook,
-        root.handlers[:],
-        root.level,
-        logging.raiseExceptions,
-    )
+    return (sys.excepthook, threading.excepthook, sys.unraisablehook, root.handlers[:], root.level)
+
+
+def test_everything_is_put_back(watched: Watched) -> None:
+    before = ways_out()
     restore = guard_process(watched.observatory)
+    assert ways_out() != before
     restore()
-    after = (
-        sys.excepthook,
-        threading.excepthook,
-        sys.unraisablehook,
-        root.handlers[:],
-        root.level,
-        logging.raiseExceptions,
-    )
-    assert after == before
+    assert ways_out() == before
 
 
 async def test_what_a_loop_cannot_deliver_is_noted(watched: Watched) -> None:
