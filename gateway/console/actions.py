@@ -37,9 +37,12 @@ class Actions:
         self._inquiry = Inquiry(desk, clock, upstreams=upstreams)
         self.timeline = Timeline(desk)
 
-    def list(self, which: RowFilter) -> AsyncIterator[Row]:
-        """Give rows in store order, page by page."""
-        return self._desk.rows(which)
+    async def list(self, which: RowFilter) -> AsyncIterator[Row]:
+        """Give rows in store order, page by page. Raises NotFound for a channel nobody knows."""
+        if which.channel is not None:
+            await self._channel(which.channel)
+        async for row in self._desk.rows(which):
+            yield row
 
     async def show(self, text: str) -> Shown:
         """Tell everything about one row, its content masked."""
