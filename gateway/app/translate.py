@@ -31,6 +31,7 @@ def channel_options(channel: Channel) -> ChannelOptions:
         max_message_bytes=channel.max_message_bytes,
         max_connections=channel.max_connections,
         max_pipelined=channel.max_pipelined,
+        rate_limit=channel.rate_limit,
         patience=Patience(frame=channel.frame_timeout, idle=channel.idle_timeout),
         ack=AckOptions(
             mode=channel.ack.mode,

@@ -5,7 +5,19 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, field_validator
 
 from gateway.config.channel_tables import Accept, Ack, Dedupe, Retry
-from gateway.config.values import Count, Encoding, EventName, FieldPath, Flag, Listen, Name, Network, Seconds, Table
+from gateway.config.values import (
+    Count,
+    Encoding,
+    EventName,
+    FieldPath,
+    Flag,
+    Listen,
+    Name,
+    Network,
+    Rate,
+    Seconds,
+    Table,
+)
 from gateway.model.ids import ChannelName
 from gateway.model.policy import Framing, OnAmbiguous, OnRejected, OutcomePolicy, SequenceMode
 
@@ -134,6 +146,14 @@ class Channel(Table):
         le=10_000,
         description="Unanswered frames of one connection before reading pauses.",
         examples=[64],
+    )
+    rate_limit: Rate = Field(
+        default=0.0,
+        ge=0,
+        le=100_000,
+        description="Messages taken in a second; beyond it reading pauses, then senders hear `ack.unavailable`. 0: none.",
+        examples=[0],
+        json_schema_extra={"unit": "messages per second"},
     )
     idle_timeout: Seconds = Field(
         default=0.0,

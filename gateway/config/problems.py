@@ -18,8 +18,7 @@ LONGEST_SHOWN = 60
 
 NOT_YET = {
     "tls": "TLS on a listener is not built yet; put a TLS proxy before it",
-    "batch": "batch frames are not built yet",
-    "rate_limit": "a rate limit is not built yet",
+    "batch": "batch frames are not built yet and are refused",
     "console": "the operator's page is not built yet",
     "retention": "retention is not built yet; nothing is removed",
 }

@@ -73,7 +73,14 @@ def _row(place: tuple[str, ...], field: FieldInfo) -> str:
 
 def _type(field: FieldInfo) -> str:
     """Name the type as an administrator would, with its bounds."""
-    words = '`"channel"` or list of texts' if field.examples == ["channel"] else _words(field.annotation)
+    unit = field.json_schema_extra.get("unit") if isinstance(field.json_schema_extra, dict) else None
+    words = (
+        str(unit)
+        if unit
+        else '`"channel"` or list of texts'
+        if field.examples == ["channel"]
+        else _words(field.annotation)
+    )
     bounds = [f"{sign} {_number(value)}" for name, sign in _SIGNS for value in _bound(field, name)]
     return f"{words}, {', '.join(bounds)}" if bounds else words
 

@@ -70,6 +70,7 @@ def _path(value: object) -> object:
 Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(strict=True)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Rate = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Location = Annotated[Path, BeforeValidator(_path)]
 Name = Annotated[str, _matching(_NAME, "must be letters and digits, joined by single . _ or -, at most 63", 63)]
 MshPath = Annotated[str, _matching(_MSH_PATH, "must be a field of MSH such as MSH-3 or MSH-3.1")]

@@ -60,6 +60,12 @@ REFUSED = Counting(name="refused", labels=("channel", "code"), help="Frames answ
 SETTLED = Counting(name="settled", labels=("channel", "outcome"), help="Decisions about sends, by outcome.")
 LATE = Counting(name="settled_late", labels=("channel",), help="Rows settled by an answer after its time.")
 OVERDUE = Counting(name="answers_overdue", labels=("channel",), help="Senders told that the server did not answer.")
+OPENED = Counting(name="connections_opened", labels=("channel",), help="Connections of senders taken.")
+CLOSED = Counting(name="connections_closed", labels=("channel", "reason"), help="Connections ended, by reason.")
+TURNED = Counting(name="connections_refused", labels=("channel", "reason"), help="Connections closed before reading.")
+GROUPS = Counting(name="group_failures", labels=("fault",), help="Commits that failed as a whole, by fault.")
+STALE = Counting(name="stale_aborts", labels=(), help="Writes of a former leader that the store refused.")
+DAMAGED = Counting(name="content_damaged", labels=(), help="Rows whose bytes did not match their hash.")
 LINK_UP = Counting(name="link_ups", labels=("upstream",), help="Times the link to the server became live.")
 LINK_DOWN = Counting(name="link_downs", labels=("upstream", "step"), help="Times it was lost or not made, by step.")
 TAKEN = Counting(name="lease_taken", labels=("group",), help="Times this process became leader.")
@@ -73,6 +79,9 @@ INTAKE: Mapping[str, Spec] = {
     "accepted": Spec(level=_NOTE, counts=ACCEPTED),
     "replayed": Spec(counts=REPLAYED, throttled=True),
     "quarantined": Spec(level=_WARN, counts=ACCEPTED, throttled=True),
+    "connected": Spec(level=_NOTE, counts=OPENED),
+    "disconnected": Spec(level=_NOTE, counts=CLOSED),
+    "turned-away": Spec(level=_WARN, counts=TURNED, throttled=True),
     "refused": Spec(level=_WARN, counts=REFUSED, throttled=True),
     "refusal-not-recorded": Spec(level=_WARN, throttled=True),
     "intake-failed": Spec(level=_BAD, throttled=True),
@@ -98,6 +107,10 @@ DELIVERY: Mapping[str, Spec] = {
     "link-down": Spec(level=_WARN, counts=LINK_DOWN, throttled=True),
     "link-resting": Spec(level=_NOTE),
     "link-defect": Spec(level=_BAD),
+    "heartbeat-missed": Spec(level=_WARN, throttled=True),
+    "sends-in-doubt": Spec(level=_WARN),
+    "claim-stopped": Spec(level=_WARN),
+    "status-unanswered": Spec(level=_WARN, throttled=True),
     "response-timeout": Spec(level=_WARN, throttled=True),
     "frame-invalid": Spec(level=_WARN, throttled=True),
     "frame-unexpected": Spec(level=_WARN, throttled=True),
@@ -110,13 +123,24 @@ DELIVERY: Mapping[str, Spec] = {
     "answer-unknown": Spec(level=_WARN, throttled=True),
 }
 
+STORE: Mapping[str, Spec] = {
+    "intake-closed": Spec(level=_BAD),
+    "intake-opened": Spec(),
+    "store-failed": Spec(level=_BAD),
+    "store-trouble": Spec(level=_WARN, throttled=True),
+    "group-failed": Spec(level=_BAD, counts=GROUPS, throttled=True),
+    "stale-abort": Spec(level=_WARN, counts=STALE),
+    "content-damaged": Spec(level=_BAD, counts=DAMAGED),
+    "folder-open-to-others": Spec(level=_WARN),
+    "store-unreadable": Spec(level=_WARN, throttled=True),
+}
+
 PROCESS: Mapping[str, Spec] = {
     "library": Spec(level=_WARN, throttled=True),
     "crashed": Spec(level=_BAD),
     "loop-trouble": Spec(level=_WARN, throttled=True),
-    "store-unreadable": Spec(level=_WARN, throttled=True),
 }
 
-EVENTS: Mapping[str, Spec] = {**INTAKE, **DELIVERY, **PROCESS}
+EVENTS: Mapping[str, Spec] = {**INTAKE, **DELIVERY, **STORE, **PROCESS}
 
 UNKNOWN = Spec()

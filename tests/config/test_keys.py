@@ -85,6 +85,7 @@ CASES: dict[str, Case] = {
     "channel.max_message_bytes": Case("1024", ("1023", "268435457", "1e6", '"16 MiB"')),
     "channel.max_connections": Case("1", ("0", "65536", '"1"', "true")),
     "channel.max_pipelined": Case("1", ("0", "10001", "1.5")),
+    "channel.rate_limit": Case("2.5", ("-1", "100001", '"5"', "inf")),
     "channel.idle_timeout": Case("60", ("-1", "604801", '"60"')),
     "channel.frame_timeout": Case("5", ("0", "-1", "3601", '"5"')),
 }
