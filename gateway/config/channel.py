@@ -151,7 +151,7 @@ class Channel(Table):
         default=0.0,
         ge=0,
         le=100_000,
-        description="Messages taken in a second; beyond it reading pauses, then senders hear `ack.unavailable`. 0: none.",
+        description="Messages taken a second; beyond it reading pauses, then senders hear `ack.unavailable`. 0: none.",
         examples=[0],
         json_schema_extra={"unit": "messages per second"},
     )
