@@ -4,11 +4,13 @@ import re
 
 from gateway.wire.table_0211 import TRAILING_SEPARATORS
 
-_SHIFT_JIS = re.compile(rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]")
 _BIG5 = re.compile(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]")
 _GB18030 = re.compile(rb"[\x81-\xfe](?:[\x30-\x39][\x81-\xfe][\x30-\x39]|[\x40-\x7e\x80-\xfe])")
 # ESC $ B, ESC $ @, ESC $ ( D begin two-byte text; any other designation ends it.
-_ISO_2022_JP = re.compile(rb"\x1b\$(?:[@AB]|\([CD])[^\x1b\r\n]*")
+_TWO_BYTE_TEXT = rb"\x1b\$(?:[@AB]|\([CD])[^\x1b\r\n]*"
+_ISO_2022_JP = re.compile(_TWO_BYTE_TEXT)
+# A sender that declares JIS X 0201 (ISO IR14) may escape to two-byte text all the same.
+_SHIFT_JIS = re.compile(rb"[\x81-\x9f\xe0-\xfc][\x40-\x7e\x80-\xfc]|" + _TWO_BYTE_TEXT)
 
 _CHARACTERS = {
     "shift_jis": _SHIFT_JIS,

@@ -17,6 +17,7 @@ TOTAL = "windows-1252"
 
 _ESC = b"\x1b"
 _LONGEST_CACHED = 64
+_MOST_REPETITIONS = 15
 _TABLE = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256))
 _REVERSE = codecs.charmap_build(_TABLE)
 _ESCAPED = "gateway-hl7-escape"
@@ -67,7 +68,7 @@ def _chosen(declared: bytes, separator: bytes, configured: str | None, default: 
     shown = declared.decode("ascii", "backslashreplace")
     if configured is not None:
         return Charset(codec=_usable(configured_codec(configured)), declared=shown, flags=())
-    parts = declared.split(separator) if separator else [declared]
+    parts = declared.split(separator, _MOST_REPETITIONS) if separator else [declared]
     names = [part.decode("ascii", "backslashreplace").strip() for part in parts]
     if has_escapes and not JAPANESE_ESCAPES.isdisjoint(map(squeezed, names)):
         return Charset(codec="iso2022_jp_ext", declared=shown, flags=())

@@ -12,6 +12,8 @@ from gateway.wire.table_0211 import OFFICIAL, TRAILING_SEPARATORS, alias, config
 _LEAD = re.compile(rb"(?:\xef\xbb\xbf|[\r\n ])*")
 _END = re.compile(rb"[\r\n]")
 _LAST_FIELD = 18  # of MSH, as far as it is read
+_MOST_SHIFTS = 64  # how many characters before MSH-18 may look like separators
+_LONGEST_CHARSET = 256  # bytes of MSH-18 that are looked at: no message may cost more than its length
 _FORBIDDEN = frozenset(
     bytes([byte]) for byte in (*range(0x21), *b"0123456789", *range(0x41, 0x5B), *range(0x61, 0x7B), 0x7F)
 )
@@ -85,7 +87,7 @@ def scan(payload: bytes, *, encoding: str | None = None) -> Header:
     if len(fields) < 2 or not 1 <= len(fields[1]) <= 16:
         raise HeaderUnreadable(reason="MSH-2 is empty or too long")
     by_characters = None
-    if encoding is not None or not segment.isascii() or b"\x1b" in segment:
+    if encoding is not None or len(fields) >= _LAST_FIELD:
         by_characters = _codec(segment, separator, fields[1], encoding)
         if by_characters is not None:
             fields = _split_by_characters(segment, separator, _LAST_FIELD, by_characters)
@@ -129,18 +131,19 @@ def _codec(segment: bytes, separator: bytes, encoding_characters: bytes, encodin
         codec = configured(encoding)
         return codec if codec in TRAILING_SEPARATORS and _fits(segment, codec) else None
     # A trail byte that looks like a separator moves MSH-18 to the right, never to the left.
-    candidates = dict.fromkeys(
-        codec for field in segment.split(separator)[_LAST_FIELD - 1 :] for codec in _named(field, encoding_characters)
-    )
+    fields = segment.split(separator, _LAST_FIELD + _MOST_SHIFTS)[_LAST_FIELD - 1 :]
+    candidates = dict.fromkeys(codec for field in fields for codec in _named(field, encoding_characters))
     for codec in candidates:
-        fields = _split_by_characters(segment, separator, _LAST_FIELD, codec)
-        declared = b"".join(fields[_LAST_FIELD - 1 : _LAST_FIELD])
+        shifted = _split_by_characters(segment, separator, _LAST_FIELD, codec)
+        declared = b"".join(shifted[_LAST_FIELD - 1 : _LAST_FIELD])
         if codec in _named(declared, encoding_characters) and _fits(segment, codec):
             return codec
     return None
 
 
 def _named(declared: bytes, encoding_characters: bytes) -> list[str]:
+    if not declared or len(declared) > _LONGEST_CHARSET:
+        return []
     repetition = encoding_characters[1:2]
     names = [name.decode("latin-1").strip() for name in (declared.split(repetition) if repetition else [declared])]
     found = (OFFICIAL.get(name) or alias(name) for name in names)

@@ -9,7 +9,7 @@ _SKIPPED = "\ufeff\r\n "
 
 def is_hl7(body: str) -> bool:
     """Tell whether a body begins like an HL7 message (after BOM, CR, LF or spaces)."""
-    return body.startswith("MSH") or body[:64].lstrip(_SKIPPED).startswith("MSH")
+    return body.startswith("MSH") or body.lstrip(_SKIPPED).startswith("MSH")
 
 
 def read_msa(body: str) -> Msa | None:

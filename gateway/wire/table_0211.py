@@ -93,6 +93,7 @@ def _spelled() -> dict[str, str]:
 
 
 _ALIASES = _spelled()
+_LONGEST_NAME = 64
 
 TRAILING_SEPARATORS = frozenset(
     {"shift_jis", "cp932", "gb18030", "gbk", "big5", "cp950", "big5hkscs", "iso2022_jp_ext", "cp949"}
@@ -103,7 +104,9 @@ _PLAIN = "".join(map(chr, (9, 10, 13, *range(0x20, 0x7F))))
 
 
 def squeezed(name: str) -> str:
-    """Give the name without case and punctuation, as the alias table has it."""
+    """Give the name without case and punctuation, as the alias table has it; "" for what is too long to be one."""
+    if len(name) > _LONGEST_NAME:
+        return ""
     return "".join(char for char in name.upper() if char.isascii() and char.isalnum())
 
 
