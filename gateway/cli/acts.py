@@ -60,7 +60,8 @@ def resume(channel: Channel, reason: Why, config: ConfigFile = None) -> None:
     async def work() -> int:
         async with desk_of(config) as actions:
             lifted = await actions.resume(channel, why=reason)
-        say(f"channel {channel} goes on: {lifted} halts lifted" if lifted else f"channel {channel} was not halted")
+        word = "halt" if lifted == 1 else "halts"
+        say(f"channel {channel} goes on: {lifted} {word} lifted" if lifted else f"channel {channel} was not halted")
         return Exit.DONE
 
     conclude(work())

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 
 from gateway.console.inquiry import Inquiry, empty_summary
-from gateway.console.outline import ack_code, outline, read
+from gateway.console.outline import ack_code, outline
 from gateway.console.timeline import Timeline
 from gateway.console.values import (
     Acted,
@@ -20,6 +20,7 @@ from gateway.model.ids import ChannelName, RowId
 from gateway.model.review import Finding, Row, RowFilter, StoredContent
 from gateway.ports.clock import Clock
 from gateway.ports.store import Desk
+from gateway.wire.charset import decode_stored
 
 
 class Actions:
@@ -54,7 +55,7 @@ class Actions:
             reason=await self._inquiry.of_row(row),
             events=tuple([event async for event in self.timeline.events(row=row.row)]),
             replies=_replies(stored, row.encoding) if stored else None,
-            outline=outline(read(original, row.encoding)) if original is not None else None,
+            outline=outline(decode_stored(original, row.encoding)) if original is not None else None,
         )
 
     async def raw(self, text: str) -> bytes:
@@ -168,9 +169,9 @@ def _reason(why: str) -> str:
 def _replies(stored: StoredContent, encoding: str) -> Replies:
     application, server = stored.application_answer, stored.server_body
     return Replies(
-        commit_code=ack_code(read(stored.commit_answer, encoding)),
+        commit_code=ack_code(decode_stored(stored.commit_answer, encoding)),
         commit_size=len(stored.commit_answer),
-        application_code=ack_code(read(application, encoding)) if application is not None else None,
+        application_code=ack_code(decode_stored(application, encoding)) if application is not None else None,
         application_size=len(application) if application is not None else None,
         server_status=stored.server_status,
         server_code=ack_code(server) if server is not None else None,

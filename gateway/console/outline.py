@@ -6,8 +6,6 @@ import hl7
 
 from gateway.console.plain import visible
 from gateway.console.values import FieldView, Outline, SegmentView
-from gateway.errors import CharsetUnusable
-from gateway.wire.charset import decode_stored
 
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 _ENDS = re.compile(r"\r\n|\r|\n")
@@ -33,14 +31,6 @@ _SHOWN = {
     16: re.compile(r"AL|NE|ER|SU"),
     18: re.compile(r"(ASCII|8859/[0-9]{1,2}|ISO IR[0-9]{2,3}|UNICODE( UTF-(8|16|32))?|GB 18030-2000|BIG-5)"),
 }
-
-
-def read(payload: bytes, encoding: str) -> str:
-    """Decode stored bytes for people; what no codec fits is read byte by byte, so that lengths still tell."""
-    try:
-        return decode_stored(payload, encoding or "utf-8")
-    except (LookupError, UnicodeDecodeError, CharsetUnusable):
-        return payload.decode("latin-1")
 
 
 def outline(text: str) -> Outline:

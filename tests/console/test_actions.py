@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.console import inquiry
 from gateway.console.values import ContentGone, NotFound, ReasonMissing, Waiting
 from gateway.errors import OperatorError
 from gateway.model.ids import ChannelName, RowId
@@ -180,6 +181,16 @@ async def test_a_barrier_waits_for_every_earlier_row_and_holds_every_later_one(s
     await shop.lead()
     assert (await shop.actions.why(str(barrier))).reason.row == first
     assert (await shop.actions.why(str(later))).reason.row == barrier
+
+
+async def test_a_search_through_too_many_partitions_gives_up_and_says_so(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [await shop.accept(f"A{number}", partition=str(number)) for number in range(4)]
+    await shop.lead()
+    monkeypatch.setattr(inquiry, "_LOOKED_AT", 3)
+    assert "thousands of earlier rows" in (await shop.actions.why(str(rows[3]))).reason.sentence
+    assert "Nothing is in its way" in (await shop.actions.why(str(rows[2]))).reason.sentence
 
 
 async def test_a_row_that_halts_its_partition_is_named_by_those_behind(shop: Shop) -> None:

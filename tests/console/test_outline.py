@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.console.outline import ack_code, outline, read
+from gateway.console.outline import ack_code, outline
 from gateway.console.values import FieldView
 
 MSH = "MSH|^~\\&|SNDAPP|SNDFAC|RCVAPP|RCVFAC|20260101120000||ADT^A01^ADT_A01|id|P|2.5.1"
@@ -119,11 +119,6 @@ def test_what_is_no_hl7_is_listed_by_lines(text: str) -> None:
 def test_the_outline_is_total(text: str) -> None:
     outline(text)
     outline("MSH|^~\\&" + text)
-
-
-@given(st.binary(max_size=60), st.sampled_from(["utf-8", "latin-1", "cp1252", "gb18030", "", "klingon"]))
-def test_stored_bytes_can_always_be_read(payload: bytes, encoding: str) -> None:
-    assert isinstance(read(payload, encoding), str)
 
 
 @pytest.mark.parametrize(
