@@ -23,6 +23,7 @@ from gateway.model.upstream import (
     StrayAnswer,
     Transmit,
 )
+from gateway.ports.clock import Clock
 from gateway.ports.observe import Observer
 from gateway.upstream.auth import Tokens
 from gateway.upstream.correlation import Correlation
@@ -55,6 +56,7 @@ class Surroundings:
     options: LinkOptions
     tokens: Tokens
     observer: Observer
+    clock: Clock
     strays: Mailbox[StrayAnswer]
     receipts: Mailbox[Callback]
 
@@ -187,7 +189,7 @@ class LiveConnection:
     def _meet(self, data: bytes) -> None:
         """Take one frame; nothing here waits."""
         try:
-            frame = agent.read(data)
+            frame = agent.read(data, now=self._around.clock().wall / 1_000)
         except FrameInvalid as trouble:
             self._event("frame-invalid", reason=trouble.reason)
             return

@@ -41,6 +41,7 @@ class WebSocketLink:
             options=options,
             tokens=tokens_of(options, clock=clock),
             observer=observer,
+            clock=clock,
             strays=Mailbox(limit=options.stray_limit, dropped=lambda: self._event("stray-dropped")),
             receipts=Mailbox(limit=options.stray_limit, dropped=lambda: self._event("receipt-dropped")),
         )

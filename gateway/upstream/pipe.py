@@ -19,6 +19,9 @@ from websockets.protocol import State
 
 from gateway.errors import NotLive
 
+_UPLOAD = 4_096
+"""Bytes on their way from which on their movement is a sign of life; far more than some heartbeats."""
+
 
 class Pipe(ClientConnection):
     """A client connection that counts what moves.
@@ -89,11 +92,11 @@ class Pipe(ClientConnection):
     def look(self) -> None:
         """Note movement towards the server: less is on its way than last time, though more was written.
 
-        A frame handed to the kernel has not moved yet; so this counts what the other side has not confirmed, and an
-        unanswered heartbeat, confirmed by a kernel whose server is frozen, does not count as life.
+        A frame handed to the kernel has not moved yet, so this counts what the other side has not confirmed. Only an
+        upload of some size counts: heartbeats are confirmed even by a kernel whose server is frozen.
         """
         outstanding = self.buffered + self._unconfirmed()
-        if self._seen_outstanding > 0 and outstanding < self._seen_outstanding + self._written_since:
+        if self._seen_outstanding >= _UPLOAD and outstanding < self._seen_outstanding + self._written_since:
             self.moved_at = self.loop.time()
         self._seen_outstanding, self._written_since = outstanding, 0
 
