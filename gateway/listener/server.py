@@ -66,6 +66,11 @@ class Listener:
         """How many connections are open."""
         return len(self._door)
 
+    @property
+    def is_serving(self) -> bool:
+        """True from `start` until `stop`."""
+        return self._server is not None
+
     async def start(self) -> None:
         """Bind and serve. Raises PortTaken, or CannotListen for any other reason the system gives."""
         loop = asyncio.get_running_loop()

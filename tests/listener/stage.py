@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gateway.core.admission import admit
 from gateway.errors import Unavailable
@@ -15,10 +16,13 @@ from gateway.listener.server import Listener
 from gateway.model.clock import Now
 from gateway.model.ids import ChannelName, RowId
 from gateway.model.intake import Admission, ApplicationAnswer, Offer, Receipt, Refusal, Seal
+from gateway.model.review import Row, RowFilter
 from gateway.model.states import AnswerState, State
 from gateway.ports.clock import Passing, pass_by
 from gateway.ports.observe import Fact
 from gateway.ports.store import Intake
+from gateway.store.options import StoreOptions
+from gateway.store.sqlite.engine import SqliteStore, open_store
 
 ADT = ChannelName("adt")
 NOON = 1_767_265_200_000
@@ -319,3 +323,63 @@ async def listening(
             sender.close()
         await listener.stop(grace=grace)
         assert listener.connections == 0
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, low_space: int = 0) -> AsyncIterator[SqliteStore]:
+    """Open a real store with the channel of the cases."""
+    options = StoreOptions(low_space=low_space, ballast=0, wal_grow=0)
+    store = await open_store(folder / "queue.db", clock=Clock(), observer=Notes(), options=options, random=bytes)
+    try:
+        await store.register({ADT: "main"})
+        yield store
+    finally:
+        await store.close()
+
+
+async def rows_of(store: SqliteStore, *states: State) -> list[Row]:
+    """Give the rows in store order; without states those that hold messages."""
+    which = states or tuple(state for state in State if state is not State.NACKED)
+    return [row async for row in store.desk.rows(RowFilter(states=which))]
+
+
+async def bytes_of(store: SqliteStore, row: Row) -> bytes:
+    """Give the stored bytes of a row."""
+    stored = await store.desk.stored(row.row)
+    assert stored is not None
+    assert stored.original is not None
+    return stored.original
+
+
+@dataclass
+class Scene:
+    """A listener on a real store, in the middle of a case."""
+
+    stage: Stage
+    store: SqliteStore
+
+    async def sender(self) -> Sender:
+        return await self.stage.sender()
+
+    async def rows(self) -> list[Row]:
+        return await rows_of(self.store)
+
+    async def refused(self) -> list[Row]:
+        return await rows_of(self.store, State.NACKED)
+
+    async def stored(self) -> list[bytes]:
+        """Give the bytes of every message stored, in store order."""
+        return [await bytes_of(self.store, row) for row in await self.rows()]
+
+
+@asynccontextmanager
+async def scene(folder: Path, options: ChannelOptions | None = None) -> AsyncIterator[Scene]:
+    """Play a case; at its end another connection must still be served and nothing of a message be in the log."""
+    async with opened(folder) as store, listening(store.intake, options) as stage:
+        yield Scene(stage=stage, store=store)
+        if stage.listener.is_serving:
+            bystander = await stage.sender()
+            assert msa(await bystander.ask(m("BYSTANDER")))[1] == b"BYSTANDER"
+        noted = repr((stage.notes.events, [note["kind"] for note in stage.notes.anomalies]))
+        for content in ("ANNA", "SNDAPP", "HOSP", "20260101120000", "BYSTANDER"):
+            assert content not in noted
