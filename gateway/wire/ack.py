@@ -6,8 +6,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from gateway.model.ids import ControlId
-from gateway.wire.characters import masked
-from gateway.wire.charset import encode
+from gateway.wire.echo import own_words, segment
 from gateway.wire.header import Header
 from gateway.wire.msa import read_msa
 
@@ -92,8 +91,6 @@ _UNREAD = Header(
 _VERSION = re.compile(rb" *([0-9]{1,4}(?:\.[0-9]{1,4})*) *")
 _UNSTATED = (2, 3, 1)  # the version that an empty or unreadable MSH-12 counts as
 _LONGEST_VERSION = 64  # so that the cache of versions stays small
-_LONGEST_TEXT = 80
-_BREAKING = re.compile(rb"[\r\n\x0b\x1c]")  # end a segment, begin or end a frame
 
 
 def build(
@@ -118,11 +115,11 @@ def build(
     ]
     if problem is not None:
         segments.append(_err(asked, version, problem, codec=codec))
-    return b"".join(segment + b"\r" for segment in segments)
+    return b"".join(line + b"\r" for line in segments)
 
 
 def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp: str) -> bytes:
-    return _segment(
+    return segment(
         asked,
         b"MSH",
         asked.encoding_characters,
@@ -138,15 +135,6 @@ def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp:
         asked.version,
         *((b"", b"", b"", b"", b"", asked.charset) if asked.charset else ()),
     )
-
-
-def _segment(asked: Header, *fields: bytes) -> bytes:
-    """Join fields; bytes in them that would end a field, the segment or the frame are written as escapes."""
-    line = asked.separator.join(fields)
-    if line.count(asked.separator) == len(fields) - 1 and not _BREAKING.search(line):
-        return line
-    own, *echoed = fields if fields[0] != b"MSH" else (asked.separator.join(fields[:2]), *fields[2:])
-    return asked.separator.join((own, *(_echo(asked, field) for field in echoed)))
 
 
 def _message_type(asked: Header, version: tuple[int, ...]) -> bytes:
@@ -167,20 +155,20 @@ def _msa(
     codec: str,
 ) -> bytes:
     # HL7 ch. 2, MSA-2: echo MSH-10, even when the message is refused. MSA-3 ended with 2.7, where ERR-8 says it.
-    text = b"" if problem is None or version >= (2, 7) else _own(asked, problem.text, codec)
+    text = b"" if problem is None or version >= (2, 7) else own_words(asked, problem.text, codec)
     fields = [b"MSA", code.encode("ascii"), asked.control_id]
     if expected_sequence is not None:
         fields += [text, str(expected_sequence).encode("ascii")]
     elif text:
         fields.append(text)
-    return _segment(asked, *fields)
+    return segment(asked, *fields)
 
 
 def _err(asked: Header, version: tuple[int, ...], problem: Problem, *, codec: str) -> bytes:
     condition = problem.condition
     if condition is Condition.VALUE_TOO_LONG and version < (2, 7):
         condition = Condition.INTERNAL_ERROR  # table 0357 has 104 from 2.7 on
-    meaning = _own(asked, _MEANING[condition], codec)
+    meaning = own_words(asked, _MEANING[condition], codec)
     component, subcomponent = asked.component_separator, asked.encoding_characters[3:4]
     place = [b"MSH", b"1", b"%d" % problem.field] if problem.field is not None else []
     if version < (2, 5):
@@ -195,7 +183,7 @@ def _err(asked: Header, version: tuple[int, ...], problem: Problem, *, codec: st
         b"",
         b"",
         b"",
-        _own(asked, problem.text, codec),
+        own_words(asked, problem.text, codec),
     )
     return asked.separator.join(fields)
 
@@ -209,42 +197,3 @@ def _version(asked: Header) -> tuple[int, ...]:
 def _parsed_version(text: bytes) -> tuple[int, ...]:
     found = _VERSION.fullmatch(text)
     return tuple(map(int, found[1].split(b"."))) if found else _UNSTATED
-
-
-def _echo(asked: Header, value: bytes) -> bytes:
-    seen = masked(value, asked.by_characters) if asked.by_characters else value
-    breaking = asked.separator + b"\r\n\x0b\x1c"
-    return b"".join(
-        _escaped(asked, value[at : at + 1]) if seen[at] in breaking else value[at : at + 1] for at in range(len(value))
-    )
-
-
-def _escaped(asked: Header, byte: bytes) -> bytes:
-    escape = _escape_character(asked)
-    if not escape:
-        return b" "
-    letter = b"F" if byte == asked.separator else b"X%02X" % byte[0]
-    return escape + letter + escape
-
-
-def _escape_character(asked: Header) -> bytes:
-    """Third character of MSH-2; b"" if there is none that an answer can carry."""
-    escape = asked.encoding_characters[2:3]
-    return b"" if _BREAKING.match(escape) else escape
-
-
-def _own(asked: Header, text: str, codec: str) -> bytes:
-    """Write our own words so that no separator of the sender can split them."""
-    delimiters = [asked.separator, *(bytes([byte]) for byte in asked.encoding_characters)]
-    written = encode(text[:_LONGEST_TEXT], codec)
-    if len(written.translate(None, b"".join(delimiters) + b"\r\n")) == len(written):
-        return written
-    names = dict(zip(delimiters, b"FSRETP", strict=False))
-    escape = _escape_character(asked)
-    parts = []
-    for byte in (written[at : at + 1] for at in range(len(written))):
-        if byte not in delimiters and byte not in (b"\r", b"\n"):
-            parts.append(byte)
-        else:
-            parts.append(escape + bytes([names[byte]]) + escape if escape and byte in names else b" ")
-    return b"".join(parts)
