@@ -75,10 +75,10 @@ class Relay:
             while True:
                 await self.flows.wait()
                 data = await loop.sock_recv(source, self.drip or 65_536)
-                if self.swallows:
-                    continue
                 if not data:
                     break
+                if self.swallows:
+                    continue
                 if up and self.cut_after is not None:
                     data, self.cut_after = data[: self.cut_after], self.cut_after - len(data)
                 await loop.sock_sendall(sink, data)

@@ -1,5 +1,3 @@
-import asyncio
-
 from gateway import __version__
 from gateway.model.upstream import Answer
 from tests.upstream.relay import relaying
@@ -51,27 +49,14 @@ async def test_a_server_that_is_frozen_while_its_machine_still_takes_bytes_is_fo
 
 
 async def test_one_missed_heartbeat_is_forgiven() -> None:
-    # One tick finds silence, the next one an answer: the count starts again.
-    async with serving() as server, linked(server.url, heartbeat_interval=0.03, heartbeat_quiet=0.001) as world:
+    async with serving() as server, linked(server.url, heartbeat_interval=0.05, heartbeat_quiet=0.075) as world:
         peer = await server.welcome()
         connection = await world.live()
         for count in (1, 2, 3):
             await world.events.wait("heartbeat-missed", count)
-            await peer.hear_of("agent:heartbeat:request")
-            # Answered so shortly before the next tick that it lies within the quiet time.
-            pinging = asyncio.ensure_future(_chatter(peer.socket.transport))
-            missed = len(world.events.of("heartbeat-missed"))
-            await peer.hear_of("agent:heartbeat:request")
-            pinging.cancel()
-            assert len(world.events.of("heartbeat-missed")) == missed
-        assert {each["count"] for each in world.events.of("heartbeat-missed")} == {1}
+            await peer.say("agent:heartbeat:response", version="1")
+        assert [each["count"] for each in world.events.of("heartbeat-missed")] == [1, 1, 1]
         assert connection.is_live
-
-
-async def _chatter(transport: asyncio.Transport) -> None:
-    while True:
-        transport.write(b"\x8a\x00")  # an unasked pong: a byte that moves, and no frame of ours
-        await asyncio.sleep(0)
 
 
 async def test_a_part_of_a_frame_is_a_sign_of_life() -> None:
@@ -90,7 +75,7 @@ async def test_a_slow_upload_is_a_sign_of_life_though_no_heartbeat_is_answered()
     async with (
         serving() as server,
         relaying(server.port) as relay,
-        linked(relay.url, heartbeat_interval=0.05, heartbeat_quiet=0.1) as world,
+        linked(relay.url, heartbeat_interval=0.05, heartbeat_quiet=0.2) as world,
     ):
         peer = await server.welcome()
         connection = await world.live()
