@@ -22,6 +22,7 @@ from gateway.store.sqlite.opening import Role, open_writer
 from gateway.store.sqlite.outbox import SqliteOutbox
 from gateway.store.sqlite.policies import Policies
 from gateway.store.sqlite.readers import Readers
+from gateway.store.sqlite.relay import Relay
 from gateway.store.sqlite.space import Space
 from gateway.store.sqlite.statements import ask
 from gateway.store.sqlite.watch import Watch
@@ -45,13 +46,14 @@ class SqliteStore:
     ) -> None:
         store_id, acts = ask(db, "SELECT store_id, acts FROM meta")[0]
         self._channels = Channels(db)
-        self._space = Space(path, options=options, observer=observer)
+        relay = Relay(observer)
+        self._space = Space(path, options=options, observer=relay)
         if role == "gateway":
             self._space.prepare()
         self._space.look(clock().ms)
         checkpoints = Checkpoints(db, path, options)
         self._writer = Writer(
-            db, space=self._space, checkpoints=checkpoints, clock=clock, observer=observer, options=options
+            db, space=self._space, checkpoints=checkpoints, clock=clock, observer=relay, options=options
         )
         self._readers = Readers(path, options=options, on_damage=self._writer.fail)
         policies = Policies()
@@ -138,7 +140,7 @@ async def open_store(
         open_writer,
         path,
         clock=clock,
-        observer=observer,
+        observer=Relay(observer),
         options=options,
         role=role,
         random=random,

@@ -12,10 +12,10 @@ import apsw
 
 from gateway.errors import StoreRefused
 from gateway.ports.clock import Clock
-from gateway.ports.observe import Observer
 from gateway.store.options import StoreOptions
 from gateway.store.sqlite import filesystem
 from gateway.store.sqlite.migrate import check_identity, migrate, pending
+from gateway.store.sqlite.relay import Relay
 from gateway.store.sqlite.statements import ask
 
 SAFE_SQLITE = (3, 51, 3)
@@ -39,7 +39,7 @@ def open_writer(
     path: Path,
     *,
     clock: Clock,
-    observer: Observer,
+    observer: Relay,
     options: StoreOptions,
     role: Role,
     random: Callable[[int], bytes],
@@ -63,7 +63,7 @@ def open_writer(
 def _opened(
     path: Path,
     clock: Clock,
-    observer: Observer,
+    observer: Relay,
     options: StoreOptions,
     role: Role,
     random: Callable[[int], bytes],
@@ -213,7 +213,7 @@ def settle_log(db: apsw.Connection, path: Path, options: StoreOptions) -> None:
             db.execute("ROLLBACK")
 
 
-def _guard_files(path: Path, observer: Observer) -> None:
+def _guard_files(path: Path, observer: Relay) -> None:
     """Close the files to everybody but their owner; a folder that others may enter is only reported."""
     for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         if each.exists() and filesystem.is_open_to_others(each):

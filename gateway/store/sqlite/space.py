@@ -4,16 +4,16 @@ import contextlib
 import os
 from pathlib import Path
 
-from gateway.ports.observe import Observer
 from gateway.store.options import StoreOptions
 from gateway.store.sqlite import filesystem
 from gateway.store.sqlite.faults import FULL, LOW_SPACE
+from gateway.store.sqlite.relay import Relay
 
 
 class Space:
     """The gate of intake as far as room is concerned. Moved by the writer thread, read by everybody."""
 
-    def __init__(self, path: Path, *, options: StoreOptions, observer: Observer) -> None:
+    def __init__(self, path: Path, *, options: StoreOptions, observer: Relay) -> None:
         self._folder = path.parent
         self._ballast = Path(f"{path}-ballast")
         self._options = options

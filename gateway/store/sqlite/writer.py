@@ -10,10 +10,10 @@ import apsw
 
 from gateway.errors import StaleEpoch, StoreFailed, Unavailable
 from gateway.ports.clock import Clock
-from gateway.ports.observe import Observer
 from gateway.store.options import StoreOptions
 from gateway.store.sqlite.checkpoints import Checkpoints
 from gateway.store.sqlite.faults import OVERLOADED, STOPPING, TROUBLE, Fault, fault_of, told
+from gateway.store.sqlite.relay import Relay
 from gateway.store.sqlite.space import Space
 from gateway.store.sqlite.statements import ask
 from gateway.store.sqlite.units import Outcome, Replies, Unit
@@ -53,7 +53,7 @@ class Writer:
         space: Space,
         checkpoints: Checkpoints,
         clock: Clock,
-        observer: Observer,
+        observer: Relay,
         options: StoreOptions,
     ) -> None:
         self._db = db
