@@ -74,8 +74,8 @@ class Leader:
         self.clock = clock
 
     async def accept(self, *control_ids: str, **more: object) -> list[RowId]:
-        receipts = [await self.store.intake.accept(offer(each, **more), seal) for each in control_ids]  # type: ignore[arg-type]  # passed through
-        return [receipt.row for receipt in receipts]
+        waiting = [self.store.intake.accept(offer(each, **more), seal) for each in control_ids]  # type: ignore[arg-type]  # passed through
+        return [(await each).row for each in waiting]
 
     async def fly(self, row: RowId, *, generation: int = 0) -> int:
         """Claim and mark a row; gives the number of the send."""

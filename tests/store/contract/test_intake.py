@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gateway.errors import BugError
-from gateway.model.ids import ChannelName
+from gateway.model.ids import ChannelName, RowId
 from gateway.model.intake import Admission
 from gateway.model.policy import OnCollision
 from gateway.model.review import RowFilter
@@ -153,8 +153,8 @@ async def test_quarantine_answers_yes_keeps_the_number_and_waits_for_a_person(le
     assert (row.error_code, row.settled_at) == (ErrorCode.QUARANTINED, quarantined.received_at)
     assert "retransmitted" in row.flags
     after = await store.intake.accept(offer("A2"), seal)
-    await leader.fly(1)
-    await store.outbox.advance(leader.term, settled(1), None, leader.clock())  # type: ignore[arg-type]  # a row number
+    await leader.fly(RowId(1))
+    await store.outbox.advance(leader.term, settled(RowId(1)), None, leader.clock())
     assert await leader.fly(after.row) == 1, "a quarantined row holds nobody"
     assert await findings(store) == []
 
@@ -222,7 +222,7 @@ async def test_a_refused_frame_leaves_an_audit_row_that_nobody_dispatches(leader
     assert stored is not None
     assert (found.state, found.error_code) == (State.NACKED, ErrorCode.BAD_HEADER)
     assert (stored.original, stored.commit_answer) == (b"broken", b"MSA|AE")
-    assert await leader.store.outbox.heads(ADT, after=0, limit=10) == []  # type: ignore[arg-type]  # from the start
+    assert await leader.store.outbox.heads(ADT, after=RowId(0), limit=10) == []
     assert await findings(leader.store) == []
 
 
