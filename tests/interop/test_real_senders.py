@@ -13,9 +13,7 @@ from tests.sender.listening import Listening
 
 pytestmark = pytest.mark.interop
 
-MESSAGES = tuple(
-    by_name(name) for name in ("adt-a01", "oru-r01", "charset-utf8-right", "control-id-199", "obx-20kb", "siu-s12")
-)
+MESSAGES = tuple(by_name(name) for name in ("adt-a01", "charset-utf8-right", "control-id-199", "obx-20kb"))
 POSITIVE = [Read("AA", fixture.control_id.decode()) for fixture in MESSAGES]
 
 
