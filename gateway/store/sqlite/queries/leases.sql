@@ -33,9 +33,10 @@ UPDATE leases SET granted = ?4, dedupe_window = ?5 WHERE grp = ?1 AND holder = ?
 
 -- name: left_behind
 -- Nothing: every earlier term left the group's rows settled or queued.
+-- CROSS JOIN keeps the order: from the group's few channels to their few rows in the air, never over all rows.
 SELECT m.id, c.name, m.state, m.generation, m.sends, m.attempts, m.link_losses, m.policy_id,
        m.first_sent_boot, m.first_sent_ms, m.first_sent_wall
-FROM channels c JOIN messages m ON m.channel_id = c.id
+FROM channels c CROSS JOIN messages m ON m.channel_id = c.id
 WHERE c.grp = ?1 AND m.state IN ('claimed', 'inflight') AND m.epoch < ?2
 ORDER BY m.id;
 

@@ -48,4 +48,4 @@ WHERE m.sha256 <> f.sha256 OR m.state = 'nacked' OR m.channel_id <> f.channel_id
 
 -- name: halts_without_review
 -- Nothing: every halting row waits for a person.
-SELECT h.row FROM halts h JOIN messages m ON m.id = h.row WHERE m.state NOT IN ('failed', 'rejected');
+SELECT h.row FROM halts h CROSS JOIN messages m ON m.id = h.row WHERE m.state NOT IN ('failed', 'rejected');
