@@ -392,10 +392,11 @@ async def test_patience_starts_anew_with_every_message_brought_to_its_end() -> N
     def script(heard: Heard) -> list[bytes | Hangup]:
         return [Hangup()] if heard.place % 2 == 0 else agree(heard)
 
+    # Twelve pauses together are longer than patience; each alone is a tenth of it.
+    again = Retransmit(pause=0.05, patience=0.5)
     async with Listening(script) as listening:
-        chosen = plan(listening, *(f"M{n}" for n in range(20)), retransmit=Retransmit(pause=0.005, patience=20))
-        verdicts, _, code = await judged(chosen)
-    assert sum(one.retried for one in verdicts) == 20
+        verdicts, _, code = await judged(plan(listening, *(f"M{n}" for n in range(12)), retransmit=again))
+    assert sum(one.retried for one in verdicts) == 12
     assert code == 0
 
 
