@@ -40,8 +40,8 @@ class Answers:
         self._timestamp = ""
 
     def seal(self, message: Message) -> Seal:
-        """Give what builds the commit answer inside the transaction; id and time are taken now."""
-        return partial(_sealed, message, self._new_id(), self._now())
+        """Give what builds the commit answer inside the transaction; its id is taken now, its time is the receipt's."""
+        return partial(_sealed, message, self._new_id(), self._at(message.offer.received_at // 1000))
 
     def refusal(self, unfit: Unfit) -> bytes:
         """Build the answer to a frame that is not taken; b"" where none is wanted."""
@@ -78,7 +78,9 @@ class Answers:
         return build(header, code, message_id=self._new_id(), timestamp=self._now(), problem=problem, codec=codec)
 
     def _now(self) -> str:
-        second = self._clock().wall // 1000
+        return self._at(self._clock().wall // 1000)
+
+    def _at(self, second: int) -> str:
         if second != self._second:
             self._second, self._timestamp = second, timestamp(second)
         return self._timestamp

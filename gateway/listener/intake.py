@@ -62,6 +62,10 @@ class FrameIntake:
         self._tasks: set[asyncio.Task[None]] = set()
         self._sends_later = options.ack.mode in {AckMode.ENHANCED, AckMode.AUTO}
 
+    def read(self, payload: bytes, peer: Peer) -> Reading:
+        """Read one frame, received now."""
+        return self._read(payload, peer, self._clock().wall)
+
     def reading(self, payload: bytes, peer: Peer) -> Callable[[], Reading]:
         """Give the reading of one frame, received now, as a pure call that may run on another thread."""
         return partial(self._read, payload, peer, self._clock().wall)
@@ -73,7 +77,8 @@ class FrameIntake:
             self._observer.event("intake-failed", channel=self._options.name, error=type(reading).__name__)
             slot.fill(self._answers.unavailable(None, agree(self._options.ack.mode, None)))
             return
-        self._note_leading(reading.header, payload, slot)
+        if reading.header is not None and reading.header.start:
+            self._note_leading(reading.header.start, payload, slot)
         if isinstance(reading, Unfit):
             self._refuse(reading, payload, slot)
             return
@@ -128,16 +133,15 @@ class FrameIntake:
         except HeaderUnreadable:
             return None
 
-    def _note_leading(self, header: Header | None, payload: bytes, slot: Slot) -> None:
-        if header is not None and header.start:
-            self._observer.anomaly(
-                channel=self._options.name,
-                peer=slot.line.peer.text,
-                kind=LEADING,
-                offset=0,
-                bytes_hex=payload[: min(header.start, 16)].hex(),
-                count=header.start,
-            )
+    def _note_leading(self, count: int, payload: bytes, slot: Slot) -> None:
+        self._observer.anomaly(
+            channel=self._options.name,
+            peer=slot.line.peer.text,
+            kind=LEADING,
+            offset=0,
+            bytes_hex=payload[: min(count, 16)].hex(),
+            count=count,
+        )
 
     def _admitted(self, message: Message, slot: Slot, began: float, pending: "asyncio.Future[Receipt]") -> None:
         try:

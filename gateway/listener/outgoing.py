@@ -9,8 +9,10 @@ from gateway.wire.mllp import encode
 
 
 class Outgoing:
-    """Writes answers in the order of their frames; `flushed` is called after each write, `stuck` when the peer has
-    read nothing for `patience` seconds while answers wait.
+    """Writes answers in the order of their frames.
+
+    `slots` are the frames without an answer on the wire. `flushed` is called after each write, `stuck` when the peer
+    has read nothing for `patience` seconds while answers wait.
     """
 
     __slots__ = (
@@ -19,10 +21,10 @@ class Outgoing:
         "_is_blocked",
         "_loop",
         "_patience",
-        "_slots",
         "_stuck",
         "_timer",
         "_transport",
+        "slots",
     )
 
     def __init__(
@@ -39,19 +41,15 @@ class Outgoing:
         self._patience = patience
         self._flushed = flushed
         self._stuck = stuck
-        self._slots: deque[Slot] = deque()
+        self.slots: deque[Slot] = deque()
         self._flush_due = False
         self._is_blocked = False
         self._timer: asyncio.TimerHandle | None = None
 
-    def __len__(self) -> int:
-        """Count the frames without an answer on the wire."""
-        return len(self._slots)
-
     def slot(self, line: Line) -> Slot:
         """Open the next frame's place in the line."""
         slot = Slot(line, self._ready)
-        self._slots.append(slot)
+        self.slots.append(slot)
         return slot
 
     def push(self, answer: bytes) -> bool:
@@ -76,13 +74,13 @@ class Outgoing:
         """Give up every open slot."""
         self._is_blocked = True
         self._stop_timer()
-        while self._slots:
-            self._slots.popleft().drop()
+        while self.slots:
+            self.slots.popleft().drop()
 
     def _ready(self) -> None:
-        if self._flush_due or not self._slots or self._slots[0].reply is None:
+        if self._flush_due or not self.slots or self.slots[0].reply is None:
             return
-        if len(self._slots) == 1:
+        if len(self.slots) == 1:
             self._flush()
         else:
             # Others of the same commit become ready in this turn of the loop: one write for all of them.
@@ -103,8 +101,8 @@ class Outgoing:
 
     def _leaving(self) -> tuple[list[Slot], bool]:
         leaving: list[Slot] = []
-        while self._slots and (reply := self._slots[0].reply) is not None:
-            leaving.append(self._slots.popleft())
+        while self.slots and (reply := self.slots[0].reply) is not None:
+            leaving.append(self.slots.popleft())
             if reply.closes:
                 return leaving, True
         return leaving, False

@@ -8,7 +8,8 @@ from operator import attrgetter
 
 from gateway.errors import CharsetUnusable, HeaderUnreadable
 from gateway.listener.agreement import Agreement, agree
-from gateway.listener.options import AcceptOptions, ChannelOptions
+from gateway.listener.kinds import Kind, Kinds, join, text
+from gateway.listener.options import ChannelOptions
 from gateway.model.intake import Offer
 from gateway.model.policy import SequenceMode
 from gateway.model.states import AnswerState, ErrorCode
@@ -63,7 +64,9 @@ class Reader:
 
     def __init__(self, options: ChannelOptions) -> None:
         self._options = options
+        self._kinds = Kinds(options.accept, options.order_barrier)
         self._key = tuple(_getter(path) for path in options.dedupe_key)
+        self._channel = _prefixed(options.name.encode())
         self._order = options.order_by or ()
         self._stamped = options.sequence is SequenceMode.STAMP
 
@@ -72,24 +75,44 @@ class Reader:
         try:
             header = scan(payload, encoding=self._options.encoding)
         except HeaderUnreadable as why:
-            error, text = ErrorCode.BAD_HEADER, why.reason
-            if is_batch(payload):
-                # Taking one message of a batch would lose the others, so none is taken.
-                error, text = ErrorCode.BAD_FRAME, "batches (FHS, BHS) are not taken, send single messages"
-            return self._unfit(None, error, Condition.SEGMENT_SEQUENCE, None, text)
-        if is_several(payload, header):
-            # Taking the first and losing the rest would be a loss nobody sees.
-            text = "more than one MSH in a frame without a batch header"
-            return self._unfit(header, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, text)
-        if header.type_parts()[0] == b"ACK":
-            agreement = agree(self._options.ack.mode, header)
-            error = ErrorCode.UNEXPECTED_ACK
-            return Unfit(cause=Cause.CONTENT, error=error, problem=None, header=header, agreement=agreement)
-        return (
-            self._required(header)
-            or self._acceptable(header)
-            or self._message(payload, header, remote=remote, identity=identity, received_at=received_at)
+            return self._headless(payload, why.reason)
+        kind = self._kinds.kind(header)
+        unfit = self._objection(payload, header, kind)
+        if unfit is not None:
+            return unfit
+        options = self._options
+        try:
+            found = self._charset(header, payload)
+            # ASCII is the same in every charset but those of escapes, so most messages need no decoding here.
+            is_plain = found.codec == "utf-8" and payload.isascii()
+            codec, mismatch = (found.codec, False) if is_plain else self._fit(payload, found)
+        except CharsetUnusable as why:
+            return self._unfit(header, ErrorCode.BAD_ENCODING, Condition.DATA_TYPE, 18, why.reason)
+        agreement = agree(options.ack.mode, header)
+        digest = sha256(payload).digest()
+        names = self._kinds.names(header, codec)
+        offer = Offer(
+            channel=options.name,
+            control_id=header.control_id,
+            key=self._digest_of_key(payload, header, identity, digest),
+            original=payload,
+            sha256=digest,
+            message_type=names.message_type,
+            sender=names.sender,
+            version=names.version,
+            inbound_sequence=text(header.sequence, codec) if header.sequence else "",
+            declared_charset=found.declared,
+            encoding=codec,
+            flags=_flags(found.flags, mismatch=mismatch, doubtful=agreement.doubtful),
+            partition=self._partition(payload, header, codec) if self._order else "",
+            barrier=names.barrier,
+            stamped=self._stamped,
+            answer=AnswerState.PENDING if agreement.owes_application else AnswerState.NOT_OWED,
+            on_collision=options.on_collision,
+            remote=remote,
+            received_at=received_at,
         )
+        return Message(header=header, agreement=agreement, offer=offer)
 
     def describe(self, header: Header | None) -> tuple[str, str, str]:
         """Give type, sender and version as text for the audit row of a refused frame."""
@@ -99,24 +122,33 @@ class Reader:
             codec = self._charset(header, b"").codec
         except CharsetUnusable:
             codec = "utf-8"
-        return _type_text(header, codec), _sender(header, codec), _text(header.version, codec)
+        names = self._kinds.names(header, codec)
+        return names.message_type, names.sender, names.version
 
-    def _required(self, header: Header) -> Unfit | None:
-        if _is_absent(header.type_parts()[0]):
-            return self._missing(header, 9, "MSH-9 is required")
+    def _headless(self, payload: bytes, why: str) -> Unfit:
+        if is_batch(payload):
+            # Taking one message of a batch would lose the others, so none is taken.
+            why = "batches (FHS, BHS) are not taken, send single messages"
+            return self._unfit(None, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
+        return self._unfit(None, ErrorCode.BAD_HEADER, Condition.SEGMENT_SEQUENCE, None, why)
+
+    def _objection(self, payload: bytes, header: Header, kind: Kind) -> Unfit | None:
+        if payload.find(b"MSH", header.start + 3) >= 0 and is_several(payload, header):
+            # Taking the first and losing the rest would be a loss nobody sees.
+            why = "more than one MSH in a frame without a batch header"
+            return self._unfit(header, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
+        if kind.name == b"ACK":
+            agreement = agree(self._options.ack.mode, header)
+            error = ErrorCode.UNEXPECTED_ACK
+            return Unfit(cause=Cause.CONTENT, error=error, problem=None, header=header, agreement=agreement)
+        if _is_absent(kind.name):
+            return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 9, "MSH-9 is required")
         if self._options.require_control_id and _is_absent(header.control_id):
-            return self._missing(header, 10, "MSH-10 is required")
+            return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 10, "MSH-10 is required")
+        if kind.objection is not None:
+            condition, number, why = kind.objection
+            return self._unfit(header, ErrorCode.NOT_ALLOWED, condition, number, why, cause=Cause.NOT_ACCEPTABLE)
         return None
-
-    def _missing(self, header: Header, number: int, text: str) -> Unfit:
-        return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, number, text)
-
-    def _acceptable(self, header: Header) -> Unfit | None:
-        found = _objection(self._options.accept, header)
-        if found is None:
-            return None
-        condition, number, text = found
-        return self._unfit(header, ErrorCode.NOT_ALLOWED, condition, number, text, cause=Cause.NOT_ACCEPTABLE)
 
     def _charset(self, header: Header, payload: bytes) -> charset.Charset:
         options = self._options
@@ -128,59 +160,21 @@ class Reader:
             payload=payload,
         )
 
-    def _message(
-        self, payload: bytes, header: Header, *, remote: str, identity: str, received_at: int
-    ) -> Message | Unfit:
-        options = self._options
-        try:
-            found = self._charset(header, payload)
-            decoded = charset.decode(payload, found, fallback=options.fallback_encoding)
-        except CharsetUnusable as why:
-            return self._unfit(header, ErrorCode.BAD_ENCODING, Condition.DATA_TYPE, 18, why.reason)
-        agreement = agree(options.ack.mode, header)
-        flags = found.flags
-        if decoded.mismatch:
-            flags += ("encoding-mismatch",)
-        if agreement.doubtful:
-            flags += (DOUBTFUL,)
-        codec = decoded.codec
-        digest = sha256(payload).digest()
-        kind = _type_text(header, codec)
-        offer = Offer(
-            channel=options.name,
-            control_id=header.control_id,
-            key=self._digest_of_key(payload, header, identity, digest),
-            original=payload,
-            sha256=digest,
-            message_type=kind,
-            sender=_sender(header, codec),
-            version=_text(header.version, codec),
-            inbound_sequence=_text(header.sequence, codec),
-            declared_charset=found.declared,
-            encoding=codec,
-            flags=flags,
-            partition=self._partition(payload, header, codec),
-            barrier=kind in options.order_barrier,
-            stamped=self._stamped,
-            answer=AnswerState.PENDING if agreement.owes_application else AnswerState.NOT_OWED,
-            on_collision=options.on_collision,
-            remote=remote,
-            received_at=received_at,
-        )
-        return Message(header=header, agreement=agreement, offer=offer)
+    def _fit(self, payload: bytes, found: charset.Charset) -> tuple[str, bool]:
+        decoded = charset.decode(payload, found, fallback=self._options.fallback_encoding)
+        return decoded.codec, decoded.mismatch
 
     def _digest_of_key(self, payload: bytes, header: Header, identity: str, digest: bytes) -> bytes:
-        parts = [self._options.name.encode(), identity.encode()]
-        parts.extend(get(payload, header) for get in self._key)
+        parts = [self._channel, _prefixed(identity.encode())]
+        parts += [_prefixed(get(payload, header)) for get in self._key]
         if _is_absent(header.control_id):
             # Without a name of its own only a message's bytes can tell it from the sender's others.
             parts.append(digest)
-        joined = b"".join(b"%d:%b" % (len(part), part) for part in parts)
-        return sha256(joined).digest()[:KEY_SIZE]
+        return sha256(b"".join(parts)).digest()[:KEY_SIZE]
 
     def _partition(self, payload: bytes, header: Header, codec: str) -> str:
         values = [field(payload, header, path) for path in self._order]
-        return join(*(_text(value, codec) for value in values)) if any(values) else ""
+        return join(*(text(value, codec) for value in values)) if any(values) else ""
 
     def _unfit(
         self,
@@ -188,18 +182,13 @@ class Reader:
         error: ErrorCode,
         condition: Condition,
         number: int | None,
-        text: str,
+        why: str,
         *,
         cause: Cause = Cause.CONTENT,
     ) -> Unfit:
-        problem = Problem(condition=condition, field=number, text=text)
+        problem = Problem(condition=condition, field=number, text=why)
         agreement = agree(self._options.ack.mode, header)
         return Unfit(cause=cause, error=error, problem=problem, header=header, agreement=agreement)
-
-
-def join(*values: str) -> str:
-    r"""Join values so that no two lists give one text: `\` and `|` inside a value are escaped by `\`."""
-    return "|".join(value.replace("\\", "\\\\").replace("|", "\\|") for value in values)
 
 
 def _getter(path: str) -> Callable[[bytes, Header], bytes]:
@@ -209,42 +198,15 @@ def _getter(path: str) -> Callable[[bytes, Header], bytes]:
     return lambda payload, header: field(payload, header, path)
 
 
+def _prefixed(part: bytes) -> bytes:
+    return b"%d:%b" % (len(part), part)
+
+
+def _flags(flags: tuple[str, ...], *, mismatch: bool, doubtful: bool) -> tuple[str, ...]:
+    if mismatch:
+        flags += ("encoding-mismatch",)
+    return (*flags, DOUBTFUL) if doubtful else flags
+
+
 def _is_absent(value: bytes) -> bool:
     return value.strip() in (b"", _NULL)
-
-
-def _objection(accept: AcceptOptions, header: Header) -> tuple[Condition, int, str] | None:
-    kind, trigger = (part.decode("latin-1") for part in header.type_parts())
-    if accept.types and kind not in accept.types and f"{kind}^{trigger}" not in accept.types:
-        if any(taken.partition("^")[0] == kind for taken in accept.types):
-            return Condition.UNSUPPORTED_EVENT, 9, "this channel does not take that event"
-        return Condition.UNSUPPORTED_TYPE, 9, "this channel does not take that message type"
-    if accept.processing_ids and _first(header.processing_id, header) not in accept.processing_ids:
-        return Condition.UNSUPPORTED_PROCESSING_ID, 11, "this channel does not take that processing id"
-    if accept.versions and _first(header.version, header) not in accept.versions:
-        return Condition.UNSUPPORTED_VERSION, 12, "this channel does not take that version"
-    return None
-
-
-def _first(value: bytes, header: Header) -> str:
-    return header.split(value, header.component_separator, 1)[0].decode("latin-1")
-
-
-def _type_text(header: Header, codec: str) -> str:
-    kind, trigger = header.type_parts()
-    text = _text(kind, codec)
-    return f"{text}^{_text(trigger, codec)}" if trigger else text
-
-
-def _sender(header: Header, codec: str) -> str:
-    return join(_text(header.sending_application, codec), _text(header.sending_facility, codec))
-
-
-def _text(value: bytes, codec: str) -> str:
-    if value.isascii() and b"\x1b" not in value:
-        return value.decode("ascii")
-    try:
-        return charset.decode_stored(value, codec)
-    except UnicodeDecodeError:
-        # Only text for people and grouping: the bytes themselves are kept as they came.
-        return value.decode("latin-1")

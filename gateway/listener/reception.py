@@ -16,6 +16,8 @@ from gateway.wire.mllp import Anomaly, AnomalyKind, BadFrame, Close, Frame, Item
 LARGE = 256 << 10
 """Longer payloads are hashed and decoded on another thread, so that other connections are served meanwhile."""
 
+_FRAMES = (Frame, BadFrame)
+
 
 class Reception:
     """Takes what the decoder found; `changed` is called when frames that were held back have gone on."""
@@ -34,6 +36,7 @@ class Reception:
         "_options",
         "_outgoing",
         "_rate",
+        "_slots",
         "_turn",
         "ending",
         "frames",
@@ -58,6 +61,7 @@ class Reception:
         self._observer = observer
         self._rate = rate
         self._outgoing = outgoing
+        self._slots = outgoing.slots
         self._line = line
         self._loop = loop
         self._changed = changed
@@ -71,7 +75,7 @@ class Reception:
     @property
     def has_room(self) -> bool:
         """True while more bytes may be read."""
-        return self.is_empty and self.ending is None and len(self._outgoing) < self._allowance
+        return self.is_empty and self.ending is None and len(self._slots) < self._allowance
 
     @property
     def is_empty(self) -> bool:
@@ -85,15 +89,16 @@ class Reception:
 
     def room_made(self) -> None:
         """Go on after answers have left."""
-        if len(self._outgoing) < self._options.max_pipelined:
+        if self._is_overloaded and len(self._slots) < self._options.max_pipelined:
             self._is_overloaded = False
             self._allowance = self._options.max_pipelined
-        self._go()
+        if self._backlog:
+            self._go()
 
     def lose_patience(self) -> None:
         """Turn away what is held back: reading must not stop for longer."""
         self._is_overloaded = True
-        self._allowance = len(self._outgoing) + self._options.max_pipelined
+        self._allowance = len(self._slots) + self._options.max_pipelined
         self._stop_turn()
         if self._held is not None:
             frame, self._held = self._held, None
@@ -115,7 +120,7 @@ class Reception:
     def _go(self) -> None:
         while self._backlog and not self._is_aside and self._held is None:
             item = self._backlog[0]
-            if isinstance(item, Frame | BadFrame) and len(self._outgoing) >= self._allowance:
+            if isinstance(item, _FRAMES) and len(self._slots) >= self._allowance:
                 return
             self._pass_on(self._backlog.popleft())
 
@@ -157,9 +162,8 @@ class Reception:
 
     def _admit(self, frame: Frame) -> None:
         slot = self._outgoing.slot(self._line)
-        read = self._intake.reading(frame.payload, self._line.peer)
         if len(frame.payload) <= LARGE:
-            self._intake.take(read(), frame.payload, slot)
+            self._intake.take(self._intake.read(frame.payload, self._line.peer), frame.payload, slot)
             return
         self._is_aside = True
 
@@ -169,7 +173,8 @@ class Reception:
             self._go()
             self._changed()
 
-        self._loop.run_in_executor(None, read).add_done_callback(go_on)
+        reading = self._intake.reading(frame.payload, self._line.peer)
+        self._loop.run_in_executor(None, reading).add_done_callback(go_on)
 
     def _turn_away(self, frame: Frame) -> None:
         self._intake.turn_away(frame.payload, self._outgoing.slot(self._line), reason="load")

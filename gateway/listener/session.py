@@ -154,7 +154,7 @@ class Session(asyncio.Protocol):
     def drain(self) -> None:
         """Answer what was read, then close between frames."""
         self._is_draining = True
-        self._is_busy = self._is_paused or len(self._outgoing) > 0
+        self._is_busy = self._is_paused or len(self._outgoing.slots) > 0
         self._go_on()
 
     def abort(self) -> None:
@@ -234,7 +234,7 @@ class Session(asyncio.Protocol):
         self._last_call = self._loop.call_later(patience.linger, self._transport.abort)
 
     def _is_quiet(self) -> bool:
-        return not len(self._outgoing) and self._reception.is_empty
+        return not self._outgoing.slots and self._reception.is_empty
 
     def _flushed(self, closes: bool) -> None:
         if closes:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from gateway.listener.answers import timestamp
 from gateway.listener.door import is_within
+from gateway.listener.kinds import join
 from gateway.listener.lines import Lines
 from gateway.listener.options import BARRIERS, ChannelOptions
 from gateway.listener.rate import Rate
-from gateway.listener.reading import Message, Reader, join
+from gateway.listener.reading import Message, Reader
 from gateway.listener.slots import Peer
 from gateway.model.ids import ChannelName
 from gateway.model.intake import Offer
