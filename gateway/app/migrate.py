@@ -4,7 +4,7 @@ from gateway.app.desk import Unwatched
 from gateway.app.storage import database, opened
 from gateway.config.settings import Settings
 from gateway.errors import StoreRefused
-from gateway.store.sqlite.engine import schema_version
+from gateway.store.sqlite.version import schema_version
 
 
 async def migrate(settings: Settings) -> tuple[int, int]:

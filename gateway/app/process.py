@@ -87,8 +87,6 @@ class Process:
         channels = {name: _text(listener.address) for name, listener in self._listeners.items()}
         metrics = status.address
         self._observatory.event("ready", pid=os.getpid(), channels=len(channels), metrics=metrics)
-        for name, address in channels.items():
-            self._observatory.event("listening", channel=name, address=address)
         if ready_file is not None:
             facts = {"pid": os.getpid(), "channels": channels, "metrics": metrics, "console": None}
             write_ready(ready_file, facts)

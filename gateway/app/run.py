@@ -43,6 +43,10 @@ async def _serve(process: Process, stop: asyncio.Event, ready_file: Path | None,
         if isinstance(first, StoreError) and process.was_ready:
             observatory.error("gave-up", first)
             return TROUBLE
+        if not isinstance(first, GatewayError):
+            # A defect: its text may hold content, so only its kind and its places are told.
+            observatory.error("crashed", trouble)
+            return TROUBLE
         raise first from None
     return DONE
 

@@ -1,9 +1,10 @@
 """One channel's delivery under one term: its queue, its lanes, its doubts, its late answers."""
 
 import asyncio
+from dataclasses import replace
 from typing import NoReturn
 
-from gateway.core.verdict import Accepted, Refused
+from gateway.core.verdict import Accepted, Refused, Verdict
 from gateway.dispatcher.decision import settled, verdict_of
 from gateway.dispatcher.heads import Heads
 from gateway.dispatcher.lane import Lane
@@ -13,7 +14,7 @@ from gateway.dispatcher.queue import ChannelQueue
 from gateway.dispatcher.recovery import Recovery
 from gateway.model.delivery import Finish, Head
 from gateway.model.review import Row
-from gateway.model.states import Event, Note, State
+from gateway.model.states import Event, Note
 from gateway.model.upstream import StrayAnswer
 
 
@@ -67,39 +68,39 @@ class Delivery:
             await self._queue.landed()
 
     async def late(self, row: Row, stray: StrayAnswer) -> None:
-        """Use an answer nobody waited for: settle by it if it is of the latest send, else keep it as evidence."""
-        is_latest = (row.generation, row.sends) == (stray.callback.generation, stray.callback.send)
-        may_settle = is_latest and row.state in {State.QUEUED, State.FAILED}
-        if may_settle and await self._settle_late(row, stray):
-            return
-        await self._lead.outbox.evidence(
-            row.row,
-            kind=Note.EVIDENCE,
-            detail=f"answer to send {stray.callback.generation}.{stray.callback.send}",
-            now=self._lead.clock(),
-        )
-
-    async def _settle_late(self, row: Row, stray: StrayAnswer) -> bool:
-        """Settle a row in backoff or review by the late answer to its latest send."""
+        """Use an answer nobody waited for: the store says by its send whether it settles the row or is evidence."""
+        now = self._lead.clock()
         prepared = await self._queue.prepared(row.row)
         self._queue.forget(row.row)
-        if prepared is None:
-            return False
-        match verdict_of(prepared, stray.outcome, self._policy):
-            case Accepted():
-                finish = Finish(event=Event.LATE_ACCEPT)
-            case Refused(code=code):
-                finish = Finish(event=Event.LATE_REFUSAL, code=code)
-            case _:
-                return False
-        now = self._lead.clock()
-        decision = settled(self._lead, _as_head(row), prepared, stray.outcome, finish, now)
-        applied = await self._lead.outbox.late(self._lead.term, decision, now)
-        if applied:
-            self._lead.observer.event("settled-late", channel=row.channel, row=row.row)
-            self._queue.heads.drop(row.row)
+        finish = None if prepared is None else _finish(verdict_of(prepared, stray.outcome, self._policy))
+        if prepared is None or finish is None:
+            await self._lead.outbox.evidence(row.row, kind=Note.EVIDENCE, detail=_undecided(stray), now=now)
+            return
+        decision = replace(
+            settled(self._lead, _as_head(row), prepared, stray.outcome, finish, now),
+            generation=stray.callback.generation,
+            send=stray.callback.send,
+        )
+        if await self._lead.insist(lambda: self._lead.outbox.late(self._lead.term, decision, now)):
+            self._lead.observer.event("settled-late", channel=row.channel, row=row.row, outcome=finish.event)
+            # A row whose later send is still in the air keeps its partition closed until that is answered too.
+            self._queue.heads.drop_if_free(row.row)
             self._queue.wake(stale=True)
-        return applied
+
+
+def _finish(verdict: Verdict) -> Finish | None:
+    """Give the end a late answer would bring; None when it brings none."""
+    match verdict:
+        case Accepted():
+            return Finish(event=Event.ACCEPTED)
+        case Refused(code=code):
+            return Finish(event=Event.REFUSED, code=code)
+        case _:
+            return None
+
+
+def _undecided(stray: StrayAnswer) -> str:
+    return f"late answer to {stray.callback.generation}.{stray.callback.send} decides nothing"
 
 
 def _as_head(row: Row) -> Head:

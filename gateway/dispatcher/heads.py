@@ -120,6 +120,11 @@ class Heads:
         self._let_go(row)
         self._rows.pop(row, None)
 
+    def drop_if_free(self, row: RowId) -> None:
+        """Forget a row that moved without us, unless it is in our hands: then its lane will find out."""
+        if row not in self._taken:
+            self.drop(row)
+
     def give_back(self, row: RowId) -> None:
         """Give back a row we planned and did not touch."""
         self._let_go(row)

@@ -48,12 +48,14 @@ class Delivered:
 class Evidence:
     """Everything written down. `sent` maps a control id to the payload its sender put on the wire.
 
+    `rows` were read before every message was sent once more, `rows_after` counts them after that.
     `tells` says whether the server grants extensions, so that nothing may need a person or reach it twice.
     """
 
     sent: Mapping[str, bytes]
     answers: list[Answered]
     rows: list[Stored]
+    rows_after: int
     delivered: list[Delivered]
     tells: bool
 
@@ -106,7 +108,9 @@ def _numbers(evidence: Evidence) -> Iterator[str]:
 
 
 def _replays(evidence: Evidence) -> Iterator[str]:
-    """Every positive answer to a message is the same bytes."""
+    """Every positive answer to a message is the same bytes, and a retransmit makes no row."""
+    if evidence.rows_after != len(evidence.rows):
+        yield f"sending everything again made {evidence.rows_after - len(evidence.rows)} rows"
     answers = defaultdict(set)
     for answer in evidence.answers:
         if answer.code in POSITIVE:

@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--mutant", choices=MUTANTS)
     arguments = parser.parse_args()
     if arguments.mutant:
-        MUTANTS[arguments.mutant]()
+        MUTANTS[arguments.mutant][0]()
     settings = load(arguments.config, {})
     if arguments.at is None:
         return asyncio.run(run(settings, ready_file=arguments.ready))

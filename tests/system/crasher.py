@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 
 from gateway.app.run import run
-from gateway.cli.outcome import conclude
 from gateway.config.load import load
 from gateway.model.states import Landmark
 
 
-def main() -> None:
+def main() -> int:
     """Run with a `passing` that raises."""
     config, ready, landmark = sys.argv[1:]
 
@@ -18,9 +17,8 @@ def main() -> None:
         if place == landmark:
             raise ValueError("CANARY in an exception's text")
 
-    conclude(run(load(Path(config), {}), ready_file=Path(ready), passing=passing))
+    return asyncio.run(run(load(Path(config), {}), ready_file=Path(ready), passing=passing))
 
 
 if __name__ == "__main__":
-    asyncio.get_event_loop_policy()
-    main()
+    raise SystemExit(main())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import sys
 from pathlib import Path
 
 import httpx
@@ -46,12 +47,12 @@ async def test_a_taken_port_is_named_and_nothing_is_started(site: Site) -> None:
         port = taken.getsockname()[1]
         config = site.config(port=port)
         process = await asyncio.create_subprocess_exec(
-            *("python", "-m", "gateway", "run", "-c", str(config)),
+            *(sys.executable, "-m", "gateway", "run", "-c", str(config)),
             stderr=asyncio.subprocess.PIPE,
             cwd=FIXTURES.parent,
         )
         _, errors = await process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 3
     for word in (b"adt", b"127.0.0.1", str(port).encode()):
         assert word in errors
     assert b"Traceback" not in errors
