@@ -35,7 +35,7 @@ Program = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a plain terminal window: none of the variables that steer the program or its looks."""
-    steering = ("GATEWAY_", "COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_", "TERM")
+    steering = ("GATEWAY_", "COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_", "TERM", "PYTHONUNBUFFERED")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, "COLUMNS": "80", **(extra or {})}
 

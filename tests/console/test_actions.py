@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.console import inquiry
+from gateway.console.actions import Actions
 from gateway.console.values import ContentGone, NotFound, ReasonMissing, Waiting
 from gateway.errors import OperatorError
 from gateway.model.ids import ChannelName, RowId
@@ -248,6 +249,20 @@ async def test_status_has_every_configured_channel_and_upstream(shop: Shop, cloc
     assert adt.summary.last_error == "upstream-error"
     assert (lab.summary.channel, lab.summary.depth, lab.reason.waits_for) == (LAB, 0, Waiting.NOTHING)
     assert [(each.group, each.holder, each.link) for each in status.leases] == [("main", "gw-a", "live")]
+
+
+async def test_a_configured_channel_the_store_has_never_heard_of_is_idle(shop: Shop, clock: Hands) -> None:
+    upstreams = {ADT: "main", ChannelName("new"): "main"}
+    status = await Actions(shop.store.desk, clock, "anna", upstreams=upstreams).status()
+    told = {each.summary.channel: (each.upstream, each.summary.depth) for each in status.channels}
+    # A channel that is in the store alone is shown too: its rows are somebody's.
+    assert told == {ADT: ("main", 0), LAB: (None, 0), ChannelName("new"): ("main", 0)}
+
+
+async def test_a_channel_is_driven_by_the_leader_of_its_own_upstream(shop: Shop, clock: Hands) -> None:
+    row = await shop.accept("A1")
+    await shop.store.leases.take("another", holder="gw-b", ttl=TTL, channels={}, now=clock())
+    assert await _waits(shop, row) is Waiting.LEADER
 
 
 async def test_status_counts_what_is_in_review(shop: Shop) -> None:
