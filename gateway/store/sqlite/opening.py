@@ -52,10 +52,10 @@ def open_writer(
         raise StoreRefused(path=str(path), reason="another process holds its write lock") from None
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreRefused(path=str(path), reason=f"is damaged or no database ({type(error).__name__})") from None
-    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise StoreRefused(path=str(path), reason=f"cannot be opened ({type(error).__name__})") from None
     except apsw.FullError:
         raise StoreRefused(path=str(path), reason="cannot be prepared: the disk is full") from None
+    except apsw.Error as error:
+        raise StoreRefused(path=str(path), reason=f"cannot be opened ({type(error).__name__})") from error
     except OSError as error:
         raise StoreRefused(path=str(path), reason=f"cannot be opened ({error.strerror})") from None
 
