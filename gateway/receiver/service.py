@@ -201,26 +201,27 @@ class Service:
         record = self._ledger.arrive(frame.callback, line=line, at=now, runs=taken.runs)
         if taken.runs:
             self._begin(record, taken, fault, durable=durable, foregone=outcome)
-        self._start(self._answer(peer, taken, record, fault, durable))
+        # What this arrival has to do with is settled now: by the time its task runs, the row may run again.
+        self._start(self._answer(peer, taken, fault, durable, run=record.run, stored=record.outcome))
 
     def _begin(
         self, record: Record, taken: Taken, fault: Fault, *, durable: "asyncio.Future[None]", foregone: Reply | None
     ) -> None:
         """Start the run of a row; it ends whatever becomes of the connection."""
         record.run = asyncio.get_running_loop().create_future()
-        self._start(self._run(record, record.run, taken, fault, durable, foregone))
+        self._start(self._run(record, record.run, record.line, taken, fault, durable, foregone))
 
     async def _run(
         self,
         record: Record,
         run: "asyncio.Future[Reply]",
+        line: int,
         taken: Taken,
         fault: Fault,
         durable: "asyncio.Future[None]",
         foregone: Reply | None,
     ) -> None:
         """Run one message once it is durable, and make its outcome durable before anybody hears of it."""
-        line = record.line
         try:
             await _outcome_of(durable)
             reply = foregone
@@ -238,10 +239,16 @@ class Service:
         self._changed()
 
     async def _answer(
-        self, peer: Peer, taken: Taken, record: Record, fault: Fault, durable: "asyncio.Future[None]"
+        self,
+        peer: Peer,
+        taken: Taken,
+        fault: Fault,
+        durable: "asyncio.Future[None]",
+        *,
+        run: "asyncio.Future[Reply] | None",
+        stored: Reply | None,
     ) -> None:
         """Tell the peer: the receipt once the message is durable, the answer once there is one."""
-        run, stored = record.run, record.outcome
         try:
             await _outcome_of(durable)
         except Unavailable:

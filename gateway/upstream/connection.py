@@ -308,7 +308,5 @@ class LiveConnection:
 
 
 def _said_too_big(closed: ConnectionClosed) -> bool:
-    """Say whether the server itself closed with 1009; an echo of our own close code does not count."""
-    if closed.rcvd is None or closed.rcvd.code != MESSAGE_TOO_BIG:
-        return False
-    return closed.sent is None or closed.rcvd_then_sent is True
+    """Say whether the server closed with 1009; when we do, nothing that comes after is read, an echo neither."""
+    return closed.rcvd is not None and closed.rcvd.code == MESSAGE_TOO_BIG

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import logging
 import stat
 from pathlib import Path
 
@@ -216,3 +217,12 @@ async def test_a_receiver_that_was_not_started_has_no_address(start: Start) -> N
     await receiver.stop()
     with pytest.raises(RuntimeError):
         _ = receiver.address
+
+
+async def test_no_frame_reaches_any_log(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="gateway")
+    caplog.set_level(logging.DEBUG, logger="websockets.server")
+    receiver = await start()
+    async with dialled(receiver.url, extensions=ALL) as client:
+        await client.exchange(callback(1), hl7("MSG1"))
+    assert "agent:" not in "".join(record.getMessage() for record in caplog.records if "client" not in record.name)

@@ -77,3 +77,22 @@ async def test_a_restarted_receiver_still_knows(start: Start) -> None:
     async with dialled(second.url, extensions=ALL) as client:
         (result,) = await client.ask(callback(1))
     assert result["body"] == answer["body"]
+
+
+async def test_a_refused_row_that_runs_again_is_running(start: Start) -> None:
+    receiver = await start(script={"MSG1": [{"statusCode": 400}, {"delay": 3600}]})
+    async with dialled(receiver.url, extensions=ALL) as client:
+        await client.exchange(callback(1), hl7("MSG1"))
+        await client.transmit(callback(1, send=2), hl7("MSG1"))
+        assert (await client.hear())["type"] == "gateway:receipt"
+        assert [each["state"] for each in await client.ask(callback(1), callback(1, send=2))] == ["running"] * 2
+
+
+async def test_the_run_that_began_last_decides_though_an_earlier_one_ends_later(start: Start) -> None:
+    receiver = await start(script={"MSG1": [{"ack": "AE", "delay": 0.05}, {}]})
+    async with dialled(receiver.url) as plain, dialled(receiver.url, extensions=ALL) as client:
+        await plain.transmit(callback(1), hl7("MSG1"))
+        await plain.transmit(callback(1, send=2), hl7("MSG1"))
+        assert [(await plain.hear())["callback"] for _ in range(2)] == [callback(1, send=2), callback(1)]
+        (result,) = await client.ask(callback(1, send=2))
+    assert "MSA|AA|" in result["body"]

@@ -35,6 +35,7 @@ async def test_an_answer_settles_its_send() -> None:
         await peer.answer(named(), body="MSH|^~\\&|||||||ACK|9|P|2.5\rMSA|AA|M1\r", statusCode=201)
         answer = await outcome(future)
         assert connection.in_flight == 0
+        assert connection._patience._clocks == {}
     assert isinstance(answer, Answer)
     assert answer.status == 201
     assert answer.msa == Msa(code="AA", control_id="M1", errors=())
@@ -188,6 +189,18 @@ async def test_an_error_that_names_nothing_answers_the_only_timed_out_send() -> 
         await peer.say("agent:error", body="late")
         await world.events.wait("error-without-callback")
         # It is answered now, so the next error speaks of the next send.
+        second = connection.transmit(message(2))
+        await peer.say("agent:error", body="oops")
+        assert await outcome(second) == Unattributed(body="oops")
+
+
+async def test_a_late_answer_is_an_answer_for_an_error_that_names_nothing() -> None:
+    async with serving() as server, linked(server.url, response_timeout=0.05) as world:
+        peer = await server.welcome()
+        connection = await world.live()
+        await outcome(connection.transmit(message(1)))
+        await peer.answer(named(1), statusCode=200)
+        await world.link.stray()
         second = connection.transmit(message(2))
         await peer.say("agent:error", body="oops")
         assert await outcome(second) == Unattributed(body="oops")

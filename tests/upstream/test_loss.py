@@ -160,6 +160,33 @@ async def test_the_response_timeout_runs_from_when_the_frame_has_left_the_write_
         assert await outcome(future) == Silence()
 
 
+async def test_a_frame_has_left_though_the_next_one_still_waits() -> None:
+    async with (
+        serving() as server,
+        relaying(server.port) as relay,
+        linked(relay.url, response_timeout=0.01) as world,
+    ):
+        await server.welcome()
+        connection = await world.live()
+        relay.drip = 65_536
+        first, second = connection.transmit(message(1, body=BIG)), connection.transmit(message(2, body=BIG * 3))
+        assert await outcome(first) == Silence()
+        assert connection._pipe.buffered > 0
+        assert not second.done()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+async def test_nothing_is_written_to_a_pipe_that_is_not_open(tls: bool) -> None:
+    ca_file = TLS / "server.pem" if tls else None
+    async with serving(tls=tls) as server, linked(server.url, ca_file=ca_file) as world:
+        peer = await server.welcome()
+        connection = await world.live()
+        peer.cut()
+        await world.events.wait("link-down")
+        with pytest.raises(NotLive):
+            connection._pipe.write("{}")
+
+
 async def test_an_answer_in_the_same_moment_as_a_long_frame_leaves_is_not_silence() -> None:
     async with (
         serving() as server,
@@ -179,6 +206,7 @@ async def test_an_answer_in_the_same_moment_as_a_long_frame_leaves_is_not_silenc
         assert isinstance(await outcome(behind), Answer)
         assert connection.in_flight == 0
         # Nothing is left behind that could ring later.
+        assert connection._patience._clocks == {}
         assert world.events.of("response-timeout") == []
 
 
