@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from gateway.errors import StoreFailed
 from gateway.listener.server import Listener
 from gateway.observe.http import StatusServer
 from gateway.observe.observatory import Observatory
+from gateway.observe.snapshot import Gauges
 from gateway.ports.clock import Passing
 from gateway.store.sqlite.engine import SqliteStore
 from gateway.upstream.link import WebSocketLink
@@ -60,6 +62,8 @@ class Process:
             observatory=self._observatory,
             readiness=self._readiness,
             summaries=store.desk.summaries,
+            gauges=self._gauges,
+            health=self._health,
         )
         await status.start()
         stack.push_async_callback(status.stop)
@@ -143,6 +147,24 @@ class Process:
         """Say for each thing that must be so why it is not (None: it is)."""
         intake = "store is not open" if self._store is None else self._store.intake.closed_because
         return {"intake": intake, "bound": None if self.was_ready else "channels are not bound yet"}
+
+    def _gauges(self) -> Gauges:
+        """Give what this process alone knows, for one scrape."""
+        return Gauges(
+            connections={name: listener.connections for name, listener in self._listeners.items()},
+            links={name: link.state for name, link in self._links.items()},
+            leading={name: supervisor.is_leading for name, supervisor in self._supervisors.items()},
+            free_bytes=shutil.disk_usage(self._settings.gateway.data_dir).free,
+            commits=0 if self._store is None else self._store.commits,
+        )
+
+    def _health(self) -> str | None:
+        """Say why this process should be ended and started again."""
+        return (
+            "the store has failed"
+            if self._store is not None and self._store.intake.closed_because == "failed"
+            else None
+        )
 
 
 async def _fail_with(store: SqliteStore) -> None:

@@ -10,6 +10,7 @@ from gateway.app.signals import stop_on_signals
 from gateway.app.translate import log_options
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, StoreError
+from gateway.observe.hooks import guard_loop, guard_process
 from gateway.observe.observatory import Observatory
 from gateway.ports.clock import Passing, pass_by
 
@@ -27,10 +28,13 @@ async def run(settings: Settings, *, ready_file: Path | None, passing: Passing =
     """
     observatory = Observatory(log_options(settings), clock=world.clock, version=__version__)
     stop = asyncio.Event()
+    restore = guard_process(observatory)
+    guard_loop(observatory, asyncio.get_running_loop())
     try:
         with stop_on_signals(stop):
             return await _serve(Process(settings, observatory, passing), stop, ready_file, observatory)
     finally:
+        restore()
         observatory.close(LOG_GRACE)
 
 

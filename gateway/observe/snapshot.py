@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from gateway.model.review import ChannelSummary
@@ -15,13 +15,14 @@ Summaries = Callable[[], Awaitable[Sequence[ChannelSummary]]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauges:
     """What this process alone knows: open `connections` by channel; by upstream the state of its link (`down`,
-    `connecting`, `live`) and whether this process leads; `free_bytes` of the disk of data_dir.
+    `connecting`, `live`) and whether this process leads; `free_bytes` of the disk of data_dir; `commits` so far.
     """
 
     connections: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     leading: Mapping[str, bool] = field(default_factory=dict)
     free_bytes: int | None = None
+    commits: int = 0
 
 
 class Scrape(Collector):
@@ -74,6 +75,9 @@ def _process(gauges: Gauges) -> Iterator[Metric]:
     for upstream, is_leading in gauges.leading.items():
         leading.add_metric([upstream], is_leading)
     yield from (connections, live, leading)
+    commits = CounterMetricFamily(f"{PREFIX}_store_commits", "Synced commits of this process.")
+    commits.add_metric([], gauges.commits)
+    yield commits
     if gauges.free_bytes is not None:
         free = GaugeMetricFamily(f"{PREFIX}_free_bytes", "Free bytes on the disk of data_dir.")
         free.add_metric([], gauges.free_bytes)
