@@ -5,32 +5,10 @@ import pytest
 
 from fixtures.make import ALL
 from fixtures.oddities import LARGE
-from gateway.sender.options import Judgement, Outgoing, Retransmit, SendPlan, Sent, Target, Verdict
+from gateway.sender.options import Judgement, Outgoing, SendPlan, Target, Verdict
 from gateway.sender.send import send
 from tests.sender.listening import Hangup, Heard, Listening, Script, ack, agree, framed, message, outgoing
-
-SOON = 0.05  # seconds that a listener which never answers is waited for
-
-
-def plan(listening: Listening, *control_ids: str, **changes: object) -> SendPlan:
-    given: dict[str, object] = {"target": listening.target, "messages": outgoing(*control_ids), **changes}
-    return SendPlan(**given)  # type: ignore[arg-type]  # the tests name the fields they vary
-
-
-async def judged(chosen: SendPlan) -> tuple[list[Verdict], list[Sent], int]:
-    verdicts: list[Verdict] = []
-    sent: list[Sent] = []
-    async with asyncio.timeout(20):
-        report = await send(chosen, on_verdict=verdicts.append, on_sent=sent.append)
-    assert report.written == len(sent)
-    finals = [one for one in verdicts if not (one.extra or one.retried)]
-    assert sum(report.counts.values()) == len(finals)
-    assert sum(report.counts.values()) + report.unsent == report.total
-    return verdicts, sent, report.exit_code
-
-
-def kinds(verdicts: list[Verdict]) -> list[tuple[str, Judgement]]:
-    return [(one.control_id.decode(), one.judgement) for one in verdicts]
+from tests.sender.running import SOON, judged, kinds, plan
 
 
 async def test_every_message_is_framed_sent_as_it_is_and_judged_by_its_answer() -> None:
@@ -50,18 +28,15 @@ async def test_every_message_is_framed_sent_as_it_is_and_judged_by_its_answer() 
 
 
 async def test_one_message_at_a_time_waits_for_each_answer() -> None:
-    released = asyncio.Event()
     waiting: list[int] = []
 
     def script(heard: Heard) -> list[bytes | Hangup]:
         waiting.append(len(listening.heard))
-        released.set()
         return agree(heard)
 
     async with Listening(script) as listening:
         await judged(plan(listening, "A", "B", "C"))
     assert waiting == [1, 2, 3]
-    assert released.is_set()
 
 
 async def test_a_pipeline_sends_that_many_before_the_first_answer() -> None:
@@ -296,151 +271,10 @@ async def test_a_batch_gets_one_verdict_for_all_its_messages() -> None:
     assert report.counts == {Judgement.POSITIVE: 1}
 
 
-AGAIN = Retransmit(pause=0.0, patience=20.0)
-
-
-async def test_retransmitting_sends_the_unanswered_again_byte_for_byte_before_anything_new() -> None:
-    def script(heard: Heard) -> list[bytes | Hangup]:
-        return [Hangup()] if heard.place == 1 else agree(heard)
-
-    async with Listening(script) as listening:
-        verdicts, sent, code = await judged(plan(listening, "A", "B", "C", retransmit=AGAIN))
-    assert listening.payloads == [message("A"), message("B"), message("B"), message("C")]
-    assert [(one.control_id, one.attempt) for one in sent] == [(b"A", 1), (b"B", 1), (b"B", 2), (b"C", 1)]
-    assert [(one.control_id, one.judgement, one.retried) for one in verdicts] == [
-        (b"A", Judgement.POSITIVE, False),
-        (b"B", Judgement.SILENCE, True),
-        (b"B", Judgement.POSITIVE, False),
-        (b"C", Judgement.POSITIVE, False),
-    ]
-    assert code == 0
-
-
-async def test_a_whole_window_is_sent_again_in_order() -> None:
-    def script(heard: Heard) -> list[bytes | Hangup]:
-        if heard.connection == 0:
-            return [Hangup()] if heard.place == 3 else agree(heard) if heard.place == 0 else []
-        return agree(heard)
-
-    async with Listening(script) as listening:
-        _, sent, code = await judged(plan(listening, "A", "B", "C", "D", "E", pipeline=3, retransmit=AGAIN))
-    again = [one.control_id for one in listening.heard if one.connection == 1]
-    assert again == [b"B", b"C", b"D", b"E"]
-    assert {one.control_id: one.attempt for one in sent} == {b"A": 1, b"B": 2, b"C": 2, b"D": 2, b"E": 1}
-    assert code == 0
-
-
-async def test_fresh_ids_stay_the_same_on_a_retransmit() -> None:
-    numbers = count(1)
-    async with Listening(lambda heard: [Hangup()] if heard.place == 0 else agree(heard)) as listening:
-        chosen = plan(listening, "A", fresh_ids=lambda: f"N{next(numbers)}", retransmit=AGAIN)
-        _, _, code = await judged(chosen)
-    assert listening.payloads == [message("N1"), message("N1")]
-    assert code == 0
-
-
-async def test_a_silent_listener_is_asked_again_on_a_new_connection() -> None:
-    async with Listening(lambda heard: [] if heard.place == 0 else agree(heard)) as listening:
-        verdicts, _, code = await judged(plan(listening, "A", answer_timeout=SOON, retransmit=AGAIN))
-    assert [(one.judgement, one.retried) for one in verdicts] == [
-        (Judgement.SILENCE, True),
-        (Judgement.POSITIVE, False),
-    ]
-    assert [one.connection for one in listening.heard] == [0, 1]
-    assert code == 0
-
-
-async def test_a_listener_that_comes_back_on_its_port_gets_what_was_not_answered() -> None:
-    async with Listening() as gone:
-        port = gone.port
-    refused = asyncio.Event()
-    verdicts: list[Verdict] = []
-    chosen = SendPlan(
-        target=Target(host="127.0.0.1", port=port),
-        messages=outgoing("A"),
-        retransmit=Retransmit(pause=0.01, patience=20.0),
-    )
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        running = group.create_task(send(chosen, on_verdict=verdicts.append))
-        group.create_task(_come_back(port, running, refused))
-    assert kinds(verdicts) == [("A", Judgement.POSITIVE)]
-    assert running.result().exit_code == 0
-
-
-async def _come_back(port: int, running: "asyncio.Task[object]", refused: asyncio.Event) -> None:
-    # The first attempt meets a closed port: only after a probe of our own was refused does the listener return.
-    with pytest.raises(OSError, match=r".*"):
-        await asyncio.open_connection("127.0.0.1", port)
-    refused.set()
-    async with Listening(port=port):
-        await asyncio.wait([running])
-
-
-async def test_patience_ends_and_what_was_sent_is_silence_and_the_rest_unsent() -> None:
-    async with Listening(lambda heard: [Hangup()]) as listening:
-        chosen = plan(listening, "A", "B", retransmit=Retransmit(pause=0.0, patience=SOON))
-        verdicts, sent, code = await judged(chosen)
-    final = [one for one in verdicts if not one.retried]
-    assert kinds(final) == [("A", Judgement.SILENCE)]
-    assert final[0].note == "given up: closed by the other side"
-    assert len(sent) > 1
-    assert {one.payload for one in sent} == {message("A")}
-    assert code == 1
-
-
-async def test_patience_starts_anew_with_every_message_brought_to_its_end() -> None:
-    def script(heard: Heard) -> list[bytes | Hangup]:
-        return [Hangup()] if heard.place % 2 == 0 else agree(heard)
-
-    # Twelve pauses together are longer than patience; each alone is a tenth of it.
-    again = Retransmit(pause=0.05, patience=0.5)
-    async with Listening(script) as listening:
-        verdicts, _, code = await judged(plan(listening, *(f"M{n}" for n in range(12)), retransmit=again))
-    assert sum(one.retried for one in verdicts) == 12
-    assert code == 0
-
-
-async def test_codes_that_mean_later_are_sent_again_and_others_are_not() -> None:
-    def script(heard: Heard) -> list[bytes | Hangup]:
-        code = {0: "AR", 1: "AA", 2: "AE"}[heard.place]
-        return [framed(ack(heard.control_id, code))]
-
-    async with Listening(script) as listening:
-        again = Retransmit(pause=0.0, patience=20.0, codes=frozenset({"AR"}))
-        verdicts, _, code = await judged(plan(listening, "A", "B", retransmit=again))
-    assert [(one.control_id, one.judgement, one.retried) for one in verdicts] == [
-        (b"A", Judgement.NEGATIVE, True),
-        (b"A", Judgement.POSITIVE, False),
-        (b"B", Judgement.NEGATIVE, False),
-    ]
-    assert code == 1
-
-
-async def test_eight_senders_side_by_side_lose_and_double_nothing_over_a_listener_that_hangs_up() -> None:
-    answered: dict[bytes, int] = {}
-
-    def script(heard: Heard) -> list[bytes | Hangup]:
-        if heard.place % 7 == 3:
-            return [Hangup()]
-        answered[heard.control_id] = answered.get(heard.control_id, 0) + 1
-        return agree(heard)
-
-    async with Listening(script) as listening:
-        plans = [
-            plan(listening, *(f"S{sender}-{n}" for n in range(25)), pipeline=4, retransmit=AGAIN) for sender in range(8)
-        ]
-        async with asyncio.timeout(20):
-            reports = await asyncio.gather(*(send(one) for one in plans))
-    assert [report.counts for report in reports] == [{Judgement.POSITIVE: 25}] * 8
-    assert {f"S{sender}-{n}".encode() for sender in range(8) for n in range(25)} == answered.keys()
-
-
 @pytest.mark.parametrize(
-    ("first", "words"),
-    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", None), (b"\x15\x03\x01\x00\x02\x02\x46", None)],
-    ids=["http", "tls-alert"],
+    "first", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x01\x00\x02\x02\x46"], ids=["http", "tls-alert"]
 )
-async def test_a_listener_of_another_protocol_is_never_a_yes(first: bytes, words: None) -> None:
+async def test_a_listener_of_another_protocol_is_never_a_yes(first: bytes) -> None:
     async with Listening(lambda heard: [first, Hangup()]) as listening:
         verdicts, _, code = await judged(plan(listening, "A"))
     assert kinds(verdicts) == [("A", Judgement.SILENCE)]
