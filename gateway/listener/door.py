@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Protocol
 
 from gateway.listener.options import ChannelOptions
-from gateway.listener.slots import Peer
+from gateway.listener.slots import Peer, peer_at
 
 KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES = 60, 20, 3
 
@@ -108,4 +108,4 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
     name = transport.get_extra_info("peername")
     # A peer that is gone already has none.
     host, port = name[:2] if name else ("", 0)
-    return Peer(host=host, port=port)
+    return peer_at(host, port)

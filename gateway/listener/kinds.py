@@ -7,18 +7,29 @@ from gateway.wire import charset
 from gateway.wire.ack import Condition
 from gateway.wire.header import Header
 
+_NULL = b'""'
 _MOST = 1_024
 """Kinds and names remembered at once. Control ids and anything behind MSH are no part of them."""
 
-Objection = tuple[Condition, int, str]
-"""Condition, MSH field, and our words for why a kind of message is not acceptable here."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """Why messages of a kind are not taken: the condition, the MSH field it is about, and our words for it.
+
+    `is_missing`: MSH-9 says nothing, which no channel takes; else it is this channel's choice.
+    """
+
+    condition: Condition
+    field: int
+    text: str
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """MSH-9.1, and why messages of this type, event, processing id and version are not acceptable (None: they are)."""
+    """Messages of one type, event, processing id and version, and why they are not taken (None: they are)."""
 
-    name: bytes
+    is_ack: bool
     objection: Objection | None
 
 
@@ -52,7 +63,7 @@ class Kinds:
         )
         found = self._kinds.get(key)
         if found is None:
-            found = Kind(name=header.type_parts()[0], objection=_objection(self._accept, header))
+            found = Kind(is_ack=header.type_parts()[0] == b"ACK", objection=_objection(self._accept, header))
             if len(self._kinds) >= _MOST:
                 self._kinds.clear()
             self._kinds[key] = found
@@ -96,17 +107,29 @@ def text(value: bytes, codec: str) -> str:
         return value.decode("latin-1")
 
 
+def is_absent(value: bytes) -> bool:
+    """Tell whether a field says nothing: blank, or the null value (HL7 ch. 2, 2.5.3)."""
+    return value.strip() in (b"", _NULL)
+
+
 def _objection(accept: AcceptOptions, header: Header) -> Objection | None:
-    kind, trigger = (part.decode("latin-1") for part in header.type_parts())
+    name, event = header.type_parts()
+    if is_absent(name):
+        return Objection(condition=Condition.REQUIRED_FIELD, field=9, text="MSH-9 is required", is_missing=True)
+    kind, trigger = name.decode("latin-1"), event.decode("latin-1")
     if accept.types and kind not in accept.types and f"{kind}^{trigger}" not in accept.types:
         if any(taken.partition("^")[0] == kind for taken in accept.types):
-            return Condition.UNSUPPORTED_EVENT, 9, "this channel does not take that event"
-        return Condition.UNSUPPORTED_TYPE, 9, "this channel does not take that message type"
+            return _not_taken(Condition.UNSUPPORTED_EVENT, 9, "event")
+        return _not_taken(Condition.UNSUPPORTED_TYPE, 9, "message type")
     if accept.processing_ids and _first(header.processing_id, header) not in accept.processing_ids:
-        return Condition.UNSUPPORTED_PROCESSING_ID, 11, "this channel does not take that processing id"
+        return _not_taken(Condition.UNSUPPORTED_PROCESSING_ID, 11, "processing id")
     if accept.versions and _first(header.version, header) not in accept.versions:
-        return Condition.UNSUPPORTED_VERSION, 12, "this channel does not take that version"
+        return _not_taken(Condition.UNSUPPORTED_VERSION, 12, "version")
     return None
+
+
+def _not_taken(condition: Condition, number: int, what: str) -> Objection:
+    return Objection(condition=condition, field=number, text=f"this channel does not take that {what}")
 
 
 def _first(value: bytes, header: Header) -> str:

@@ -91,6 +91,14 @@ class Outgoing:
         self._flush_due = False
         if self._is_blocked or self._transport.is_closing():
             return
+        slots = self.slots
+        if len(slots) == 1 and (reply := slots[0].reply) is not None:
+            # The sender that waits for each answer: by far the most common.
+            if reply.answer:
+                self._transport.write(encode(reply.answer))
+            slots.popleft().leave()
+            self._flushed(reply.closes)
+            return
         leaving, closes = self._leaving()
         frames = [encode(slot.reply.answer) for slot in leaving if slot.reply is not None and slot.reply.answer]
         if frames:

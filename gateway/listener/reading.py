@@ -1,6 +1,6 @@
 """Turns the bytes of a frame into an offer, or into the reason why not. Pure; reads MSH and named fields, no more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from gateway.errors import CharsetUnusable, HeaderUnreadable
 from gateway.listener.agreement import Agreement, agree
-from gateway.listener.kinds import Kind, Kinds, join, text
+from gateway.listener.kinds import Kind, Kinds, is_absent, join, text
 from gateway.listener.options import ChannelOptions
 from gateway.model.intake import Offer
 from gateway.model.policy import SequenceMode
@@ -22,12 +22,7 @@ LEADING = "leading-bytes"
 DOUBTFUL = "unknown-ack-condition"
 """Flag of a row whose MSH-15 or MSH-16 holds a value outside table 0155."""
 
-_NULL = b'""'
-_MSH_FIELDS: dict[str, Callable[[Header], bytes]] = {
-    "MSH-3": attrgetter("sending_application"),
-    "MSH-4": attrgetter("sending_facility"),
-    "MSH-10": attrgetter("control_id"),
-}
+_MSH_FIELDS = {"MSH-3": "sending_application", "MSH-4": "sending_facility", "MSH-10": "control_id"}
 
 
 class Cause(StrEnum):
@@ -65,7 +60,7 @@ class Reader:
     def __init__(self, options: ChannelOptions) -> None:
         self._options = options
         self._kinds = Kinds(options.accept, options.order_barrier)
-        self._key = tuple(_getter(path) for path in options.dedupe_key)
+        self._key = _values(options.dedupe_key)
         self._channel = _prefixed(options.name.encode())
         self._order = options.order_by or ()
         self._stamped = options.sequence is SequenceMode.STAMP
@@ -137,17 +132,18 @@ class Reader:
             # Taking the first and losing the rest would be a loss nobody sees.
             why = "more than one MSH in a frame without a batch header"
             return self._unfit(header, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
-        if kind.name == b"ACK":
+        if kind.is_ack:
             agreement = agree(self._options.ack.mode, header)
             error = ErrorCode.UNEXPECTED_ACK
             return Unfit(cause=Cause.CONTENT, error=error, problem=None, header=header, agreement=agreement)
-        if _is_absent(kind.name):
-            return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 9, "MSH-9 is required")
-        if self._options.require_control_id and _is_absent(header.control_id):
+        found = kind.objection
+        if found is not None and found.is_missing:
+            return self._unfit(header, ErrorCode.BAD_HEADER, found.condition, found.field, found.text)
+        if self._options.require_control_id and is_absent(header.control_id):
             return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 10, "MSH-10 is required")
-        if kind.objection is not None:
-            condition, number, why = kind.objection
-            return self._unfit(header, ErrorCode.NOT_ALLOWED, condition, number, why, cause=Cause.NOT_ACCEPTABLE)
+        if found is not None:
+            cause = Cause.NOT_ACCEPTABLE
+            return self._unfit(header, ErrorCode.NOT_ALLOWED, found.condition, found.field, found.text, cause=cause)
         return None
 
     def _charset(self, header: Header, payload: bytes) -> charset.Charset:
@@ -165,12 +161,12 @@ class Reader:
         return decoded.codec, decoded.mismatch
 
     def _digest_of_key(self, payload: bytes, header: Header, identity: str, digest: bytes) -> bytes:
-        parts = [self._channel, _prefixed(identity.encode())]
-        parts += [_prefixed(get(payload, header)) for get in self._key]
-        if _is_absent(header.control_id):
+        # No value of a segment holds CR, which ends segments, so joined by it no two lists of values are equal.
+        parts = [self._channel, _prefixed(identity.encode()) if identity else b"", *self._key(payload, header)]
+        if is_absent(header.control_id):
             # Without a name of its own only a message's bytes can tell it from the sender's others.
             parts.append(digest)
-        return sha256(b"".join(parts)).digest()[:KEY_SIZE]
+        return sha256(b"\r".join(parts)).digest()[:KEY_SIZE]
 
     def _partition(self, payload: bytes, header: Header, codec: str) -> str:
         values = [field(payload, header, path) for path in self._order]
@@ -191,11 +187,12 @@ class Reader:
         return Unfit(cause=cause, error=error, problem=problem, header=header, agreement=agreement)
 
 
-def _getter(path: str) -> Callable[[bytes, Header], bytes]:
-    direct = _MSH_FIELDS.get(path)
-    if direct is not None:
-        return lambda _, header: direct(header)
-    return lambda payload, header: field(payload, header, path)
+def _values(paths: tuple[str, ...]) -> Callable[[bytes, Header], Iterable[bytes]]:
+    """Give what reads the fields of a dedupe key."""
+    if len(paths) > 1 and all(path in _MSH_FIELDS for path in paths):
+        read: Callable[[Header], tuple[bytes, ...]] = attrgetter(*(_MSH_FIELDS[path] for path in paths))
+        return lambda _, header: read(header)
+    return lambda payload, header: [field(payload, header, path) for path in paths]
 
 
 def _prefixed(part: bytes) -> bytes:
@@ -206,7 +203,3 @@ def _flags(flags: tuple[str, ...], *, mismatch: bool, doubtful: bool) -> tuple[s
     if mismatch:
         flags += ("encoding-mismatch",)
     return (*flags, DOUBTFUL) if doubtful else flags
-
-
-def _is_absent(value: bytes) -> bool:
-    return value.strip() in (b"", _NULL)

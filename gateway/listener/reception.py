@@ -75,7 +75,8 @@ class Reception:
     @property
     def has_room(self) -> bool:
         """True while more bytes may be read."""
-        return self.is_empty and self.ending is None and len(self._slots) < self._allowance
+        is_held = self._backlog or self._is_aside or self._held is not None or self.ending is not None
+        return not is_held and len(self._slots) < self._allowance
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,7 @@ from gateway.listener.options import ChannelOptions
 from gateway.listener.outgoing import Outgoing
 from gateway.listener.rate import Rate
 from gateway.listener.reception import Reception
-from gateway.listener.slots import Peer
+from gateway.listener.slots import peer_at
 from gateway.listener.watch import Alarms, Watch
 from gateway.ports.observe import Observer
 from gateway.wire.mllp import AnomalyKind, Decoder
@@ -61,7 +61,7 @@ class Session(asyncio.Protocol):
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.number = 0
-        self.peer = Peer(host="", port=0)
+        self.peer = peer_at("", 0)
         self._options = options
         self._intake = intake
         self._observer = observer
@@ -182,6 +182,8 @@ class Session(asyncio.Protocol):
         self._observer.event("connected", channel=self._options.name, connections=len(self._door))
 
     def _go_on(self) -> None:
+        if self._is_calm and self._reception.has_room:
+            return
         self._steer()
         if not self._is_finished and self._is_quiet():
             self._rest()
@@ -232,6 +234,11 @@ class Session(asyncio.Protocol):
         if self._is_paused:
             self._transport.resume_reading()
         self._last_call = self._loop.call_later(patience.linger, self._transport.abort)
+
+    @property
+    def _is_calm(self) -> bool:
+        """True when nothing but want of room could change what is to be done next."""
+        return not (self._is_paused or self._is_draining or self._has_ended or self._is_finished or self._pause)
 
     def _is_quiet(self) -> bool:
         return not self._outgoing.slots and self._reception.is_empty

@@ -8,21 +8,23 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """The other end; `identity` is the name its client certificate maps to (empty without TLS)."""
+    """The other end. `text` is `host:port`, an IPv6 address in brackets; `identity` is the name its client
+    certificate maps to (empty without TLS).
+    """
 
     host: str
-    port: int
+    text: str
     identity: str = ""
-
-    @property
-    def text(self) -> str:
-        """`host:port`, an IPv6 address in brackets."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def name(self) -> str:
         """What stays the same when it connects again: the identity, else the address."""
         return self.identity or self.host
+
+
+def peer_at(host: str, port: int) -> Peer:
+    """Give the peer at an address."""
+    return Peer(host=host, text=f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
 Sent = Callable[[bool], None]

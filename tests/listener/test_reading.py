@@ -14,7 +14,7 @@ from gateway.listener.lines import Lines
 from gateway.listener.options import BARRIERS, ChannelOptions
 from gateway.listener.rate import Rate
 from gateway.listener.reading import Message, Reader
-from gateway.listener.slots import Peer
+from gateway.listener.slots import Peer, peer_at
 from gateway.model.ids import ChannelName
 from gateway.model.intake import Offer
 from tests.listener.stage import ADT, m
@@ -187,7 +187,7 @@ class Stub:
 
     def __init__(self, number: int, host: str = "h", *, is_open: bool = True) -> None:
         self.number = number
-        self.peer = Peer(host=host, port=number)
+        self.peer = peer_at(host, number)
         self.is_open = is_open
 
     def push(self, answer: bytes) -> bool:
@@ -219,6 +219,6 @@ def test_lines_remembers_a_bounded_number_of_senders_per_connection() -> None:
 
 
 def test_a_peer_is_named_by_its_certificate_else_by_its_address() -> None:
-    assert Peer(host="10.0.0.1", port=5).name == "10.0.0.1"
-    assert Peer(host="10.0.0.1", port=5, identity="ward").name == "ward"
-    assert Peer(host="::1", port=5).text == "[::1]:5"
+    assert peer_at("10.0.0.1", 5).name == "10.0.0.1"
+    assert Peer(host="10.0.0.1", text="10.0.0.1:5", identity="ward").name == "ward"
+    assert peer_at("::1", 5).text == "[::1]:5"
