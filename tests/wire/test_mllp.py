@@ -504,7 +504,7 @@ def test_an_endless_frame_takes_no_more_memory_than_about_the_cap() -> None:
 
 
 def test_a_frame_in_tiny_writes_is_kept_without_an_object_for_each() -> None:
-    size = 1 << 16
+    size = 1 << 14
     decoder = Decoder()
     decoder.feed(VT)
     tracemalloc.start()
