@@ -54,6 +54,7 @@ class Watch:
 
     async def changed(self, channel: ChannelName, seen: int) -> Change:
         """Wait until the channel's counter is above `seen`. Raises the store's error once it has failed or closed."""
+        self._demand_life()
         entry = self._channels.setdefault(channel, _Channel())
         while entry.counter <= seen:
             await self._wait(entry.waiters)
