@@ -275,7 +275,6 @@ class Decoder:
             self._give(BadFrame(AnomalyKind.EMPTY, payload[:HEAD_BYTES], len(payload), self._began))
         elif at < len(data) and _is_cut(payload, data, at):
             self._refuse(AnomalyKind.TERMINATOR_INSIDE, closes=self._strict)
-            self._after_frame = False
         else:
             self._give(Frame(payload, self._began))
             self._frame = self._began

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.errors import FrameInvalid
@@ -187,6 +187,7 @@ def test_a_callback_is_written_as_the_protocol_has_it() -> None:
     assert agent.callback_text(CALLBACK) == TEXT
 
 
+@example("a\nb-#/", ROW, 0, 1)
 @given(st.text(), st.uuids(), st.integers(0, 10**17), st.integers(0, 10**17))
 def test_a_callback_is_read_back_as_it_was(name: str, row: UUID, generation: int, send: int) -> None:
     callback = Callback(agent=name, row=row, generation=generation, send=send)

@@ -352,6 +352,15 @@ def test_offsets_count_from_the_start_of_the_connection() -> None:
     assert [item.offset for item in items if isinstance(item, Anomaly)] == [0, begin - 2, begin - 1]
 
 
+@pytest.mark.parametrize("behind", [b"x", LF])
+def test_an_fs_without_its_cr_is_found_where_it_stands(behind: bytes) -> None:
+    for pieces in ([LF + VT + A + FS + behind], [LF + VT + A, FS, behind]):
+        [first, odd, *_] = decode(*pieces)
+        assert isinstance(first, Anomaly)
+        assert isinstance(odd, Anomaly)
+        assert (first.offset, odd.offset) == (0, 2 + len(A))
+
+
 def test_the_offset_survives_the_quick_way() -> None:
     items = decode(frame(A), frame(B), LF)
     assert items[1:] == [Frame(B, len(frame(A))), Anomaly(AnomalyKind.STRAY_LF, 2 * len(frame(A)), "0a", 1)]
