@@ -29,7 +29,7 @@ run: $(VENV)/run.stamp  ## start the gateway and the bundled receiver on channel
 	@$(BIN)/python tools/demo.py
 
 test: $(VENV)/dev.stamp  ## install what tests need and run them (chaos in its short form)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not interop"
 
 check: $(VENV)/dev.stamp  ## format, lint, types, layers, tests with coverage
 	$(BIN)/ruff format --check .
@@ -37,12 +37,19 @@ check: $(VENV)/dev.stamp  ## format, lint, types, layers, tests with coverage
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m pytest -m "not interop" --cov --cov-report=
 	$(BIN)/python tools/coverage_floor.py
 
 fix: $(VENV)/dev.stamp  ## format and mend what can be mended by machine
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+tests/interop/node_modules/.stamp: tests/interop/package-lock.json
+	npm ci --prefix tests/interop --no-audit --no-fund --silent
+	@touch $@
+
+interop: $(VENV)/dev.stamp tests/interop/node_modules/.stamp  ## let other people's senders talk to the gateway (needs node, npm, nc)
+	$(BIN)/python -m pytest -m interop tests/interop
 
 chaos: $(VENV)/dev.stamp  ## the long crash campaign (CYCLES=500)
 	CHAOS_CYCLES=$(CYCLES) $(BIN)/python -m pytest -m chaos --timeout=0 tests/chaos
