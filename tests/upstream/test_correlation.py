@@ -170,7 +170,7 @@ async def test_an_error_that_names_nothing_is_pinned_on_nobody_while_two_are_una
 
 
 async def test_a_timed_out_send_counts_as_unanswered_for_an_error_that_names_nothing() -> None:
-    async with serving() as server, linked(server.url, response_timeout=0.05) as world:
+    async with serving() as server, linked(server.url, response_timeout=0.3) as world:
         peer = await server.welcome()
         connection = await world.live()
         assert await outcome(connection.transmit(message(1))) == Silence()
@@ -182,7 +182,7 @@ async def test_a_timed_out_send_counts_as_unanswered_for_an_error_that_names_not
 
 
 async def test_an_error_that_names_nothing_answers_the_only_timed_out_send() -> None:
-    async with serving() as server, linked(server.url, response_timeout=0.05) as world:
+    async with serving() as server, linked(server.url, response_timeout=0.3) as world:
         peer = await server.welcome()
         connection = await world.live()
         await outcome(connection.transmit(message(1)))
@@ -195,7 +195,7 @@ async def test_an_error_that_names_nothing_answers_the_only_timed_out_send() -> 
 
 
 async def test_a_late_answer_is_an_answer_for_an_error_that_names_nothing() -> None:
-    async with serving() as server, linked(server.url, response_timeout=0.05) as world:
+    async with serving() as server, linked(server.url, response_timeout=0.3) as world:
         peer = await server.welcome()
         connection = await world.live()
         await outcome(connection.transmit(message(1)))
