@@ -1,6 +1,6 @@
 """Which answers a sender wants, by the channel's mode and MSH-15/16 (HL7 ch. 2, 2.9; table 0155). Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
@@ -110,3 +110,14 @@ def _filled(value: bytes) -> bool:
 
 def _read(value: bytes, *, empty: Wanted) -> Wanted | None:
     return _WORDS.get(value.strip()) if _filled(value) else empty
+
+
+def agree_in_batch(mode: AckMode, header: Header | None) -> Agreement:
+    """Find the agreement for one message of a batch: answered at commit level in every mode, with its batch."""
+    if mode is AckMode.APPLICATION:
+        return COMMIT
+    found = agree(mode, header)
+    if found.waits:
+        # MSH-15 is NE: nothing is wanted at the level a batch is answered at.
+        return replace(found, enhanced=True, commit=Wanted.NEVER, application=Wanted.NEVER, waits=False)
+    return replace(found, application=Wanted.NEVER)

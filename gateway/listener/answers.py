@@ -1,5 +1,6 @@
 """Which code an answer carries, by cause and agreement, and the bytes of it. Stores and sends nothing."""
 
+from collections.abc import Sequence
 from functools import partial
 from time import localtime
 
@@ -12,6 +13,8 @@ from gateway.model.policy import OnDeadline, OnUnavailable
 from gateway.ports.clock import Clock, NewId
 from gateway.wire import charset
 from gateway.wire.ack import AckCode, Condition, Problem, build, read_msa
+from gateway.wire.batch import Batch
+from gateway.wire.batch import answer as build_batch
 from gateway.wire.header import Header
 
 _CODES: dict[Cause, tuple[AckCode, AckCode]] = {
@@ -54,6 +57,11 @@ class Answers:
         """Build a positive answer for a row that has none stored."""
         code = _positive(message.agreement)
         return self._build(message.header, code, None, codec=message.offer.encoding)
+
+    def batch(self, batch: Batch, acks: Sequence[bytes]) -> bytes:
+        """Build the one answer of a batch from those of its messages (b"": none wanted)."""
+        ids = [self._new_id() for _ in range(batch.headers)]
+        return build_batch(batch, acks, ids=ids, timestamp=self._now())
 
     def unavailable(self, header: Header | None, agreement: Agreement) -> Reply:
         """Answer temporary trouble (storage, space, load, stopping)."""

@@ -8,6 +8,7 @@ from gateway.errors import GatewayError, HeaderUnreadable, Unavailable
 from gateway.listener.agreement import agree
 from gateway.listener.answers import Answers, is_positive_body
 from gateway.listener.audit import Audit
+from gateway.listener.batches import Batches
 from gateway.listener.later import LaterAnswers
 from gateway.listener.options import ChannelOptions
 from gateway.listener.reading import LEADING, Cause, Message, Reader, Unfit
@@ -21,10 +22,11 @@ from gateway.model.states import AnswerState, ErrorCode, Landmark
 from gateway.ports.clock import Clock, NewId, Passing
 from gateway.ports.observe import Observer
 from gateway.ports.store import Intake
+from gateway.wire.batch import Batch
 from gateway.wire.frames import BadFrame
 from gateway.wire.header import Header, scan
 
-Reading = Message | Unfit | Exception
+Reading = Message | Unfit | Batch | Exception
 """A frame as it was read; an exception is a defect of the gateway."""
 
 _EVENTS = {
@@ -58,6 +60,17 @@ class FrameIntake:
         self._reader = Reader(options)
         self._answers = Answers(options.ack, clock=clock, new_id=new_id)
         self._audit = Audit(options, store=store, observer=observer, clock=clock, reader=self._reader)
+        self._batches = Batches(
+            options,
+            store=store,
+            observer=observer,
+            clock=clock,
+            passing=passing,
+            reader=self._reader,
+            answers=self._answers,
+            audit=self._audit,
+            tell=self._tell,
+        )
         self._waiting = Waiting(store, deadline=options.ack.deadline)
         self._tasks: set[asyncio.Task[None]] = set()
         self._sends_later = options.ack.mode in {AckMode.ENHANCED, AckMode.AUTO}
@@ -70,19 +83,27 @@ class FrameIntake:
         """Give the reading of one frame, received now, as a pure call that may run on another thread."""
         return partial(self._read, payload, peer, self._clock().wall)
 
-    def take(self, reading: Reading, payload: bytes, slot: Slot) -> None:
-        """Offer a readable message to the store, or refuse the frame; the slot is filled when the answer is due."""
-        if isinstance(reading, Exception):
-            # A defect of ours must not become silence: the sender is told to try again.
-            self._observer.event("intake-failed", channel=self._options.name, error=type(reading).__name__)
-            slot.fill(self._answers.unavailable(None, agree(self._options.ack.mode, None)))
-            return
-        if reading.header is not None and reading.header.start:
-            self._note_leading(reading.header.start, payload, slot)
-        if isinstance(reading, Unfit):
-            self._refuse(reading, payload, slot)
-            return
-        message = reading
+    def take(self, reading: Reading, payload: bytes, slot: Slot) -> "asyncio.Task[None] | None":
+        """Offer what a frame holds to the store, or refuse the frame; the slot is filled when the answer is due.
+
+        Gives a task when later frames of the connection must wait for it to keep their order.
+        """
+        match reading:
+            case Message():
+                self._offer(reading, payload, slot)
+            case Unfit():
+                self._refuse(reading, payload, slot)
+            case Batch():
+                return self._spawn(self._admit_batch(reading, slot))
+            case _:
+                # A defect of ours must not become silence: the sender is told to try again.
+                self._observer.event("intake-failed", channel=self._options.name, error=type(reading).__name__)
+                slot.fill(self._answers.unavailable(None, agree(self._options.ack.mode, None)))
+        return None
+
+    def _offer(self, message: Message, payload: bytes, slot: Slot) -> None:
+        if message.header.start:
+            self._note_leading(message.header.start, payload, slot)
         if self._sends_later:
             self._later.meet(slot.line, message.offer.sender)
         began = asyncio.get_running_loop().time()
@@ -132,6 +153,14 @@ class FrameIntake:
             return scan(payload, encoding=self._options.encoding)
         except HeaderUnreadable:
             return None
+
+    async def _admit_batch(self, batch: Batch, slot: Slot) -> None:
+        try:
+            reply = await self._batches.answer(batch, slot.line.peer)
+        except Exception as why:  # noqa: BLE001 - a defect must not become silence: the sender is told to try again
+            self._observer.event("intake-failed", channel=self._options.name, error=type(why).__name__)
+            reply = self._answers.unavailable(None, agree(self._options.ack.mode, None))
+        slot.fill(reply)
 
     def _note_leading(self, count: int, payload: bytes, slot: Slot) -> None:
         self._observer.anomaly(

@@ -11,10 +11,11 @@ from gateway.listener.agreement import Agreement, agree
 from gateway.listener.kinds import Kind, Kinds, is_absent, join, text
 from gateway.listener.options import ChannelOptions
 from gateway.model.intake import Offer
-from gateway.model.policy import SequenceMode
+from gateway.model.policy import AckMode, BatchMode, SequenceMode
 from gateway.model.states import AnswerState, ErrorCode
 from gateway.wire import charset
 from gateway.wire.ack import Condition, Problem
+from gateway.wire.batch import Batch, split
 from gateway.wire.header import Header, field, is_batch, is_several, scan
 
 KEY_SIZE = 16
@@ -65,14 +66,31 @@ class Reader:
         self._order = options.order_by or ()
         self._stamped = options.sequence is SequenceMode.STAMP
 
-    def read(self, payload: bytes, *, remote: str, identity: str, received_at: int) -> Message | Unfit:
+    def read(self, payload: bytes, *, remote: str, identity: str, received_at: int) -> Message | Unfit | Batch:
         """Read one frame; `identity` is the certificate mapping's name (empty without TLS), `received_at` Unix ms."""
+        if not payload.startswith(b"MSH") and is_batch(payload):
+            return self._batch(payload)
+        return self.read_message(payload, remote=remote, identity=identity, received_at=received_at, agree=agree)
+
+    def read_message(
+        self,
+        payload: bytes,
+        *,
+        remote: str,
+        identity: str,
+        received_at: int,
+        agree: Callable[[AckMode, Header | None], Agreement],
+    ) -> Message | Unfit:
+        """Read one message; `agree` finds how it is answered."""
+        mode = self._options.ack.mode
         try:
             header = scan(payload, encoding=self._options.encoding)
         except HeaderUnreadable as why:
-            return self._headless(payload, why.reason)
+            condition, agreement = Condition.SEGMENT_SEQUENCE, agree(mode, None)
+            return _unfit(None, agreement, ErrorCode.BAD_HEADER, condition, None, why.reason)
+        agreement = agree(mode, header)
         kind = self._kinds.kind(header)
-        unfit = self._objection(payload, header, kind)
+        unfit = self._objection(payload, header, kind, agreement)
         if unfit is not None:
             return unfit
         options = self._options
@@ -82,8 +100,7 @@ class Reader:
             is_plain = found.codec == "utf-8" and payload.isascii()
             codec, mismatch = (found.codec, False) if is_plain else self._fit(payload, found)
         except CharsetUnusable as why:
-            return self._unfit(header, ErrorCode.BAD_ENCODING, Condition.DATA_TYPE, 18, why.reason)
-        agreement = agree(options.ack.mode, header)
+            return _unfit(header, agreement, ErrorCode.BAD_ENCODING, Condition.DATA_TYPE, 18, why.reason)
         digest = sha256(payload).digest()
         names = self._kinds.names(header, codec)
         offer = Offer(
@@ -120,30 +137,38 @@ class Reader:
         names = self._kinds.names(header, codec)
         return names.message_type, names.sender, names.version
 
-    def _headless(self, payload: bytes, why: str) -> Unfit:
-        if is_batch(payload):
-            # Taking one message of a batch would lose the others, so none is taken.
-            why = "batches (FHS, BHS) are not taken, send single messages"
-            return self._unfit(None, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
-        return self._unfit(None, ErrorCode.BAD_HEADER, Condition.SEGMENT_SEQUENCE, None, why)
+    def _batch(self, payload: bytes) -> Unfit | Batch:
+        mode = self._options.ack.mode
+        try:
+            batch = split(payload, encoding=self._options.encoding)
+        except HeaderUnreadable as why:
+            # Taking what can be read would lose the rest, so nothing is taken.
+            agreement = agree(mode, None)
+            return _unfit(None, agreement, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why.reason)
+        if self._options.batch is BatchMode.SPLIT:
+            return batch
+        header = batch.header or (batch.groups[0].header if batch.groups else None)
+        why_not, cause = "this channel takes no batches", Cause.NOT_ACCEPTABLE
+        condition = Condition.UNSUPPORTED_TYPE
+        return _unfit(header, agree(mode, None), ErrorCode.NOT_ALLOWED, condition, None, why_not, cause=cause)
 
-    def _objection(self, payload: bytes, header: Header, kind: Kind) -> Unfit | None:
+    def _objection(self, payload: bytes, header: Header, kind: Kind, agreement: Agreement) -> Unfit | None:
         if payload.find(b"MSH", header.start + 3) >= 0 and is_several(payload, header):
             # Taking the first and losing the rest would be a loss nobody sees.
             why = "more than one MSH in a frame without a batch header"
-            return self._unfit(header, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
+            return _unfit(header, agreement, ErrorCode.BAD_FRAME, Condition.SEGMENT_SEQUENCE, None, why)
         if kind.is_ack:
-            agreement = agree(self._options.ack.mode, header)
             error = ErrorCode.UNEXPECTED_ACK
             return Unfit(cause=Cause.CONTENT, error=error, problem=None, header=header, agreement=agreement)
         found = kind.objection
         if found is not None and found.is_missing:
-            return self._unfit(header, ErrorCode.BAD_HEADER, found.condition, found.field, found.text)
+            return _unfit(header, agreement, ErrorCode.BAD_HEADER, found.condition, found.field, found.text)
         if self._options.require_control_id and is_absent(header.control_id):
-            return self._unfit(header, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 10, "MSH-10 is required")
+            why = "MSH-10 is required"
+            return _unfit(header, agreement, ErrorCode.BAD_HEADER, Condition.REQUIRED_FIELD, 10, why)
         if found is not None:
-            cause = Cause.NOT_ACCEPTABLE
-            return self._unfit(header, ErrorCode.NOT_ALLOWED, found.condition, found.field, found.text, cause=cause)
+            error, cause = ErrorCode.NOT_ALLOWED, Cause.NOT_ACCEPTABLE
+            return _unfit(header, agreement, error, found.condition, found.field, found.text, cause=cause)
         return None
 
     def _charset(self, header: Header, payload: bytes) -> charset.Charset:
@@ -172,19 +197,19 @@ class Reader:
         values = [field(payload, header, path) for path in self._order]
         return join(*(text(value, codec) for value in values)) if any(values) else ""
 
-    def _unfit(
-        self,
-        header: Header | None,
-        error: ErrorCode,
-        condition: Condition,
-        number: int | None,
-        why: str,
-        *,
-        cause: Cause = Cause.CONTENT,
-    ) -> Unfit:
-        problem = Problem(condition=condition, field=number, text=why)
-        agreement = agree(self._options.ack.mode, header)
-        return Unfit(cause=cause, error=error, problem=problem, header=header, agreement=agreement)
+
+def _unfit(
+    header: Header | None,
+    agreement: Agreement,
+    error: ErrorCode,
+    condition: Condition,
+    number: int | None,
+    why: str,
+    *,
+    cause: Cause = Cause.CONTENT,
+) -> Unfit:
+    problem = Problem(condition=condition, field=number, text=why)
+    return Unfit(cause=cause, error=error, problem=problem, header=header, agreement=agreement)
 
 
 def _values(paths: tuple[str, ...]) -> Callable[[bytes, Header], Iterable[bytes]]:

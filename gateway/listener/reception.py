@@ -9,7 +9,7 @@ from gateway.listener.intake import FrameIntake, Reading
 from gateway.listener.options import ChannelOptions
 from gateway.listener.outgoing import Outgoing
 from gateway.listener.rate import Rate
-from gateway.listener.slots import Line
+from gateway.listener.slots import Line, Slot
 from gateway.ports.observe import Observer
 from gateway.wire.mllp import Anomaly, AnomalyKind, BadFrame, Close, Frame, Item
 
@@ -158,24 +158,38 @@ class Reception:
         self._turn = None
         if frame is not None:
             self._admit(frame)
-            self._go()
-            self._changed()
+            self._resume()
 
     def _admit(self, frame: Frame) -> None:
         slot = self._outgoing.slot(self._line)
         if len(frame.payload) <= LARGE:
-            self._intake.take(self._intake.read(frame.payload, self._line.peer), frame.payload, slot)
+            self._take(self._intake.read(frame.payload, self._line.peer), frame, slot)
             return
         self._is_aside = True
 
-        def go_on(done: "asyncio.Future[Reading]") -> None:
+        def read_aside(done: "asyncio.Future[Reading]") -> None:
             self._is_aside = False
-            self._intake.take(done.result(), frame.payload, slot)
-            self._go()
-            self._changed()
+            self._take(done.result(), frame, slot)
+            self._resume()
 
         reading = self._intake.reading(frame.payload, self._line.peer)
-        self._loop.run_in_executor(None, reading).add_done_callback(go_on)
+        self._loop.run_in_executor(None, reading).add_done_callback(read_aside)
+
+    def _take(self, reading: Reading, frame: Frame, slot: Slot) -> None:
+        task = self._intake.take(reading, frame.payload, slot)
+        if task is None:
+            return
+        self._is_aside = True
+
+        def admitted(_: "asyncio.Task[None]") -> None:
+            self._is_aside = False
+            self._resume()
+
+        task.add_done_callback(admitted)
+
+    def _resume(self) -> None:
+        self._go()
+        self._changed()
 
     def _turn_away(self, frame: Frame) -> None:
         self._intake.turn_away(frame.payload, self._outgoing.slot(self._line), reason="load")

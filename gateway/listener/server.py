@@ -12,7 +12,7 @@ from gateway.listener.lines import Lines
 from gateway.listener.options import ChannelOptions
 from gateway.listener.rate import Rate
 from gateway.listener.session import Session
-from gateway.model.policy import SequenceMode
+from gateway.model.policy import BatchMode, SequenceMode
 from gateway.ports.clock import Clock, NewId, Passing, pass_by
 from gateway.ports.observe import Observer
 from gateway.ports.store import Intake
@@ -37,6 +37,8 @@ class Listener:
         new_id: NewId,
         passing: Passing = pass_by,
     ) -> None:
+        if options.batch is BatchMode.WHOLE:
+            raise ConfigError((f'channel {options.name}: batch = "whole" is not built yet; use split or reject',))
         if options.sequence is SequenceMode.PROTOCOL:
             raise ConfigError((f'channel {options.name}: sequence = "protocol" is not built yet; use off or stamp',))
         self._options = options

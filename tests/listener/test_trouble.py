@@ -114,7 +114,7 @@ async def test_a_defect_in_reading_is_answered(monkeypatch: pytest.MonkeyPatch) 
         (b"MSHA^~\\&", b"AE", b"100", "bad-header"),
         (b"MSH||~\\&|A", b"AE", b"100", "bad-header"),
         (m("A1") + m("A2"), b"AE", b"100", "bad-frame"),
-        (b"FHS|^~\\&|A\rBHS|^~\\&|A\r" + m("A1") + b"BTS|1\rFTS|1\r", b"AE", b"100", "bad-frame"),
+        (b"FHS|^~\\&|A\rNTE|1\r" + m("A1") + b"FTS|1\r", b"AE", b"100", "bad-frame"),
         (m(""), b"AE", b"101", "bad-header"),
         (m('""'), b"AE", b"101", "bad-header"),
         (m("A1").replace(b"ADT^A01^ADT_A01", b""), b"AE", b"101", "bad-header"),
