@@ -1,0 +1,1 @@
+"""Measures a gateway from outside: real processes, real sockets, a real disk. Reads no store, weakens no gateway."""
