@@ -386,7 +386,7 @@ async def test_a_writer_that_breaks_outside_any_unit_ends_the_store_instead_of_h
         raise RuntimeError("broken")
 
     monkeypatch.setattr(store._space, "look", broken)
-    await store.intake.accept(offer("A1"), seal)
+    store._writer.submit(lambda _: None).add_done_callback(lambda done: done.exception())
     async with asyncio.timeout(5):
         assert (await store.failure()).reason == "writer stopped (RuntimeError)"
     with pytest.raises(StoreFailed):

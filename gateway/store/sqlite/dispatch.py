@@ -18,6 +18,7 @@ from gateway.store.sqlite.rows import Columns
 from gateway.store.sqlite.statements import ask, named
 
 Q = named("outbox")
+_INSERT_TWO = named("intake")["insert_two_events"]
 _HOLDS, _CLAIM, _MARK, _SETTLE, _RELEASE = Q["holds_term"], Q["claim"], Q["mark_sent"], Q["settle"], Q["release"]
 
 _IN_HAND = (State.INFLIGHT, State.CLAIMED)
@@ -57,10 +58,12 @@ def claim(db: apsw.Connection, term: Term, claiming: Claiming, now: Now) -> Colu
     send = columns[2]
     claimed = advance(State.QUEUED, Event.CLAIMED)
     start = (sending.row, claiming.channel, now.wall, SYSTEM)
-    db.execute(INSERT, (*start, Event.CLAIMED, State.QUEUED, claimed, send, term.epoch, None, None))
+    tail = (send, term.epoch, None, None)
+    noted = (*start, Event.CLAIMED, State.QUEUED, claimed, *tail)
     if is_sent:
-        sent = advance(claimed, Event.SENT)
-        db.execute(INSERT, (*start, Event.SENT, claimed, sent, send, term.epoch, None, None))
+        db.execute(_INSERT_TWO, (*noted, *start, Event.SENT, claimed, advance(claimed, Event.SENT), *tail))
+    else:
+        db.execute(INSERT, noted)
     return columns
 
 

@@ -25,13 +25,7 @@ from gateway.store.sqlite.watch import Watch
 from gateway.store.sqlite.writer import Writer
 
 Q = named("intake")
-_KNOWN, _REPLAYED, _COUNT_REPEAT = Q["known_fingerprints"], Q["replayed"], Q["count_repeat"]
-_NUMBER, _MESSAGE, _CONTENT, _FINGERPRINT = (
-    Q["next_number"],
-    Q["insert_message"],
-    Q["insert_content"],
-    Q["insert_fingerprint"],
-)
+_LOOK_UP, _ARRIVAL, _REPLAYED, _COUNT_REPEAT = Q["look_up"], Q["insert_arrival"], Q["replayed"], Q["count_repeat"]
 
 OVERHEAD = 1_024
 """Bytes a row takes beside its content, roughly."""
@@ -97,7 +91,7 @@ class SqliteIntake:
         channel = self._channels.number(offer.channel)
 
         def look(db: apsw.Connection) -> Receipt | None:
-            row = self._known(db, offer, channel).get(offer.sha256)
+            row = self._known(offer, ask(db, _LOOK_UP, (channel, offer.key))).get(offer.sha256)
             return None if row is None else _replay(row, _replayed(db, row))
 
         receipt = await self._readers.snapshot(look)
@@ -109,8 +103,10 @@ class SqliteIntake:
 
     def _admit(self, offer: Offer, seal: Seal, channel: int, db: apsw.Connection) -> Receipt:
         """One offer, whole: looked up, numbered, sealed, stored."""
-        known = self._known(db, offer, channel)
+        found = ask(db, _LOOK_UP, (channel, offer.key))
+        known = self._known(offer, found)
         admission = admit(sha256=offer.sha256, known=known, on_collision=offer.on_collision)
+        newest, last = found[0][:2]
         match admission:
             case Admission.REPLAY:
                 return _count_replay(db, offer, channel, known[offer.sha256])
@@ -119,17 +115,20 @@ class SqliteIntake:
                 row = _refuse(db, channel, _collision(offer, answer))
                 return _receipt(admission, row, State.NACKED, None, answer)
             case _:
-                receipt = _insert(db, offer, seal, channel, admission)
+                sequence = (last or 0) + 1 if offer.stamped else None
+                receipt = _receipt(
+                    admission, RowId((newest or 0) + 1), _BORN[admission], sequence, seal(admission, sequence)
+                )
+                _insert(db, offer, channel, receipt)
                 self._passing(Landmark.AFTER_INSERT)
                 return receipt
 
-    def _known(self, db: apsw.Connection, offer: Offer, channel: int) -> dict[bytes, RowId]:
+    def _known(self, offer: Offer, found: list[Columns]) -> dict[bytes, RowId]:
         """Give the bytes seen under the offer's key, and their rows; a fingerprint ends with its window."""
-        found = ask(db, _KNOWN, (channel, offer.key))
         return {
             digest: RowId(row)
-            for digest, row, settled_at in found
-            if settled_at is None or offer.received_at < settled_at + self._window
+            for _, _, digest, row, settled_at in found
+            if digest is not None and (settled_at is None or offer.received_at < settled_at + self._window)
         }
 
     # --- on the loop again ---
@@ -162,27 +161,20 @@ class SqliteIntake:
         await self._writer.submit(work)
 
 
-def _insert(db: apsw.Connection, offer: Offer, seal: Seal, channel: int, admission: Admission) -> Receipt:
-    """Give the message its number, its answer and its row."""
-    sequence = int(ask(db, _NUMBER, (channel,))[0][0]) if offer.stamped else None
-    answer = seal(admission, sequence)
-    state = _BORN[admission]
+def _insert(db: apsw.Connection, offer: Offer, channel: int, receipt: Receipt) -> None:
+    """Store an admitted message under the number, the row and the answer its receipt names."""
+    admission, state = receipt.admission, receipt.state
     is_live = state is State.QUEUED
-    code = _CODE.get(admission)
     db.execute(
-        _MESSAGE,
+        _ARRIVAL,
         (
-            channel, state, int(is_live), offer.partition, int(offer.barrier),
-            None if is_live else offer.received_at, code, offer.answer, sequence, offer.received_at, offer.key,
-            offer.sha256, len(offer.original), offer.control_id, offer.message_type, offer.sender, offer.version,
-            offer.inbound_sequence, offer.declared_charset, offer.encoding, " ".join(offer.flags), offer.remote,
+            receipt.row, channel, state, is_live, offer.partition, offer.barrier,
+            None if is_live else offer.received_at, _CODE.get(admission), offer.answer, receipt.sequence,
+            offer.received_at, offer.key, offer.sha256, len(offer.original), offer.control_id, offer.message_type,
+            offer.sender, offer.version, offer.inbound_sequence, offer.declared_charset, offer.encoding,
+            " ".join(offer.flags), offer.remote, receipt.answer, offer.original, _BIRTH[admission],
         ),
     )  # fmt: skip
-    row = RowId(db.last_insert_rowid())
-    db.execute(_CONTENT, (row, answer, offer.original))
-    db.execute(_FINGERPRINT, (channel, offer.key, offer.sha256, row))
-    note(db, _BIRTH[admission], at=offer.received_at, row=row, channel=channel, after=state, code=code)
-    return _receipt(admission, row, state, sequence, answer)
 
 
 def _receipt(admission: Admission, row: RowId, state: State, sequence: int | None, answer: bytes) -> Receipt:
@@ -248,24 +240,15 @@ def _refuse(db: apsw.Connection, channel: int, refusal: Refusal) -> RowId:
         if repeats & (repeats - 1) == 0:
             note(db, Note.REPEAT_REFUSED, at=refusal.received_at, row=row, channel=channel, code=refusal.error_code)
         return row
+    row = RowId((ask(db, Q["newest"])[0][0] or 0) + 1)
+    # Bytes that must not be kept come as none at all; without a key the row is nothing dedupe knows.
     db.execute(
-        _MESSAGE,
+        _ARRIVAL,
         (
-            channel, State.NACKED, 0, "", 0, None, refusal.error_code, AnswerState.NOT_OWED, None,
+            row, channel, State.NACKED, 0, "", 0, None, refusal.error_code, AnswerState.NOT_OWED, None,
             refusal.received_at, None, refusal.sha256, len(refusal.original), refusal.control_id,
             refusal.message_type, refusal.sender, refusal.version, "", "", "", "", refusal.remote,
+            refusal.answer, refusal.original or None, Event.REFUSED,
         ),
     )  # fmt: skip
-    row = RowId(db.last_insert_rowid())
-    # Bytes that must not be kept come as none at all.
-    db.execute(_CONTENT, (row, refusal.answer, refusal.original or None))
-    note(
-        db,
-        Event.REFUSED,
-        at=refusal.received_at,
-        row=row,
-        channel=channel,
-        after=State.NACKED,
-        code=refusal.error_code,
-    )
     return row

@@ -24,6 +24,9 @@ SAFE_SQLITE = (3, 51, 3)
 SYNCHRONOUS = {"FULL": 2, "NORMAL": 1}
 CHECKED_ROWS = 1_000
 CHECKED_BYTES = 64 << 20
+WRITER_CACHE = 32 << 10
+"""KiB of pages the writer keeps: fingerprints are hit at random places, and each miss is a read from the log."""
+
 LOCK_PAUSE = 0.05
 """Seconds between tries where SQLite itself does not wait for a lock."""
 
@@ -83,6 +86,8 @@ def _opened(
             if role == "gateway":
                 check_newest(db, path)
                 settle_log(db, path, options)
+            # Only now: growing the log relies on a cache too small for it.
+            db.pragma("cache_size", -WRITER_CACHE)
         except BaseException:
             db.close()
             raise
@@ -152,6 +157,8 @@ def _use_log(db: apsw.Connection, path: Path, options: StoreOptions) -> None:
 def configure(db: apsw.Connection, options: StoreOptions) -> None:
     """Set what every connection needs."""
     db.set_busy_timeout(options.busy_timeout)
+    # Plans do not depend on the values bound; else partial indexes make SQLite prepare a query again at every use.
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     db.pragma("synchronous", options.synchronous)
     db.pragma("foreign_keys", 1)
     db.pragma("trusted_schema", 0)

@@ -1,6 +1,7 @@
 -- The spine: messages on their way, what they hold, who may move them, and what happened to them.
 -- The database defends itself: STRICT types, CHECK lists (tested against the transition table), foreign keys, and
 -- triggers for the epoch fence, for what may only be appended, and for what must not be deleted.
+-- Lists are written as OR chains: SQLite builds a table for every IN list of more than two, at every single insert.
 
 PRAGMA application_id = 1212954439; -- "HL7G"
 
@@ -58,12 +59,15 @@ CREATE TABLE policies (
 ) STRICT;
 
 CREATE TABLE messages (
-    id               INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id BETWEEN 1 AND 281474976710655),
+    id               INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 281474976710655), -- store order
     channel_id       INTEGER NOT NULL REFERENCES channels (id),
-    state            TEXT    NOT NULL CHECK (state IN ('queued', 'claimed', 'inflight', 'processed', 'rejected',
-                                                       'failed', 'discarded', 'nacked')),
+    state            TEXT    NOT NULL CHECK (state = 'queued' OR state = 'claimed' OR state = 'inflight'
+                                             OR state = 'processed' OR state = 'rejected'
+                                             OR state = 'failed' OR state = 'discarded'
+                                             OR state = 'nacked'),
     -- Partial indexes ask for `live`, not for states, so that claiming and marking touch no index of the queue.
-    live             INTEGER NOT NULL CHECK (live = (state IN ('queued', 'claimed', 'inflight'))),
+    live             INTEGER NOT NULL CHECK (live = (state = 'queued' OR state = 'claimed'
+                                                     OR state = 'inflight')),
     partition        TEXT    NOT NULL,
     barrier          INTEGER NOT NULL CHECK (barrier IN (0, 1)),
     generation       INTEGER NOT NULL DEFAULT 0 CHECK (generation >= 0),
@@ -81,9 +85,12 @@ CREATE TABLE messages (
     first_sent_ms    INTEGER CHECK ((first_sent_ms IS NULL) = (first_send IS NULL)),
     first_sent_wall  INTEGER CHECK ((first_sent_wall IS NULL) = (first_send IS NULL)),
     settled_at       INTEGER CHECK ((settled_at IS NULL) = (live OR state = 'nacked')),
-    error_code       TEXT REFERENCES error_codes (code) CHECK (error_code IS NOT NULL
-                                                               OR state NOT IN ('failed', 'rejected', 'nacked')),
-    answer_state     TEXT    NOT NULL CHECK (answer_state IN ('not_owed', 'pending', 'delivered', 'undelivered')),
+    error_code       TEXT REFERENCES error_codes (code)
+                     CHECK (error_code IS NOT NULL
+                            OR (state <> 'failed' AND state <> 'rejected' AND state <> 'nacked')),
+    answer_state     TEXT    NOT NULL CHECK (answer_state = 'not_owed' OR answer_state = 'pending'
+                                             OR answer_state = 'delivered'
+                                             OR answer_state = 'undelivered'),
     sequence         INTEGER CHECK (sequence >= 1),
     repeats          INTEGER NOT NULL DEFAULT 0 CHECK (repeats >= 0),
     received_at      INTEGER NOT NULL,
@@ -102,7 +109,8 @@ CREATE TABLE messages (
 ) STRICT;
 
 CREATE INDEX messages_live ON messages (channel_id, id) WHERE live = 1;
-CREATE INDEX messages_partition ON messages (channel_id, partition, id) WHERE live = 1;
+-- Rows of the default partition are found by messages_live: in a strict channel there are no others.
+CREATE INDEX messages_partition ON messages (channel_id, partition, id) WHERE live = 1 AND partition <> '';
 CREATE INDEX messages_barrier ON messages (channel_id, id) WHERE live = 1 AND barrier = 1;
 CREATE INDEX messages_flying ON messages (channel_id, partition, barrier) WHERE state IN ('claimed', 'inflight');
 CREATE INDEX messages_due ON messages (channel_id, id) WHERE due_boot IS NOT NULL;
@@ -182,16 +190,18 @@ CREATE TABLE late_answers (
 CREATE INDEX late_answers_row ON late_answers (row, generation, send);
 
 CREATE TABLE events (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER PRIMARY KEY,
     row        INTEGER,
     channel_id INTEGER,
     at         INTEGER NOT NULL,
     actor      TEXT    NOT NULL,
     kind       TEXT    NOT NULL REFERENCES event_kinds (kind),
-    from_state TEXT CHECK (from_state IN ('queued', 'claimed', 'inflight', 'processed', 'rejected', 'failed',
-                                          'discarded', 'nacked')),
-    to_state   TEXT CHECK (to_state IN ('queued', 'claimed', 'inflight', 'processed', 'rejected', 'failed',
-                                        'discarded', 'nacked')),
+    from_state TEXT CHECK (from_state = 'queued' OR from_state = 'claimed' OR from_state = 'inflight'
+                           OR from_state = 'processed' OR from_state = 'rejected'
+                           OR from_state = 'failed' OR from_state = 'discarded' OR from_state = 'nacked'),
+    to_state   TEXT CHECK (to_state = 'queued' OR to_state = 'claimed' OR to_state = 'inflight'
+                           OR to_state = 'processed' OR to_state = 'rejected' OR to_state = 'failed'
+                           OR to_state = 'discarded' OR to_state = 'nacked'),
     send       INTEGER,
     epoch      INTEGER,
     code       TEXT,
@@ -201,10 +211,38 @@ CREATE TABLE events (
 
 CREATE INDEX events_row ON events (row, id) WHERE row IS NOT NULL;
 
+-- Everything one message brings, in one statement: its row, content, fingerprint, number and event of birth.
+CREATE VIEW arrivals AS
+SELECT m.id, m.channel_id, m.state, m.live, m.partition, m.barrier, m.settled_at, m.error_code, m.answer_state,
+       m.sequence, m.received_at, m.dedupe_key, m.sha256, m.size, m.control_id, m.message_type, m.sender, m.version,
+       m.inbound_sequence, m.declared_charset, m.encoding, m.flags, m.remote, c.commit_answer, c.original, '' AS kind
+FROM messages m JOIN contents c ON c.row = m.id;
+
+CREATE TRIGGER arrive INSTEAD OF INSERT ON arrivals
+BEGIN
+    INSERT INTO messages (id, channel_id, state, live, partition, barrier, settled_at, error_code, answer_state,
+                          sequence, received_at, dedupe_key, sha256, size, control_id, message_type, sender, version,
+                          inbound_sequence, declared_charset, encoding, flags, remote)
+    VALUES (NEW.id, NEW.channel_id, NEW.state, NEW.live, NEW.partition, NEW.barrier, NEW.settled_at, NEW.error_code,
+            NEW.answer_state, NEW.sequence, NEW.received_at, NEW.dedupe_key, NEW.sha256, NEW.size, NEW.control_id,
+            NEW.message_type, NEW.sender, NEW.version, NEW.inbound_sequence, NEW.declared_charset, NEW.encoding,
+            NEW.flags, NEW.remote);
+    INSERT INTO contents (row, commit_answer, original) VALUES (NEW.id, NEW.commit_answer, NEW.original);
+    -- A fingerprint whose window is over passes to the new row; a refused message has none.
+    INSERT INTO fingerprints (channel_id, key, sha256, row)
+    SELECT NEW.channel_id, NEW.dedupe_key, NEW.sha256, NEW.id WHERE NEW.dedupe_key IS NOT NULL
+    ON CONFLICT (channel_id, key, sha256) DO UPDATE SET row = excluded.row, settled_at = NULL;
+    INSERT INTO sequences (channel_id, scope, last)
+    SELECT NEW.channel_id, '', NEW.sequence WHERE NEW.sequence IS NOT NULL
+    ON CONFLICT (channel_id, scope) DO UPDATE SET last = excluded.last;
+    INSERT INTO events (row, channel_id, at, actor, kind, to_state, code)
+    VALUES (NEW.id, NEW.channel_id, NEW.received_at, 'system', NEW.kind, NEW.state, NEW.error_code);
+END;
+
 -- How many rows rest in the states that hold most of them, so that nobody counts a million rows for a status line.
 CREATE TABLE tallies (
     channel_id INTEGER NOT NULL,
-    state      TEXT    NOT NULL CHECK (state IN ('processed', 'discarded', 'nacked')),
+    state      TEXT    NOT NULL CHECK (state = 'processed' OR state = 'discarded' OR state = 'nacked'),
     n          INTEGER NOT NULL CHECK (n >= 0),
     PRIMARY KEY (channel_id, state)
 ) STRICT, WITHOUT ROWID;
@@ -224,7 +262,7 @@ BEGIN
 END;
 
 CREATE TRIGGER messages_tally_gone AFTER DELETE ON messages
-WHEN OLD.state IN ('processed', 'discarded', 'nacked')
+WHEN OLD.state = 'processed' OR OLD.state = 'discarded' OR OLD.state = 'nacked'
 BEGIN
     UPDATE tallies SET n = n - 1 WHERE channel_id = OLD.channel_id AND state = OLD.state;
 END;
@@ -240,7 +278,7 @@ BEGIN
 END;
 
 CREATE TRIGGER messages_end BEFORE UPDATE OF state ON messages
-WHEN OLD.state IN ('processed', 'discarded', 'nacked') AND NEW.state <> OLD.state
+WHEN (OLD.state = 'processed' OR OLD.state = 'discarded' OR OLD.state = 'nacked') AND NEW.state <> OLD.state
 BEGIN
     SELECT RAISE(ABORT, 'state-is-final');
 END;
@@ -256,8 +294,15 @@ BEGIN
     SELECT RAISE(ABORT, 'identity-changed');
 END;
 
+-- The newest row stays, whatever it is, so that no number is ever used twice.
+CREATE TRIGGER messages_newest BEFORE DELETE ON messages
+WHEN OLD.id = (SELECT max(id) FROM messages)
+BEGIN
+    SELECT RAISE(ABORT, 'newest');
+END;
+
 CREATE TRIGGER messages_keep BEFORE DELETE ON messages
-WHEN OLD.state NOT IN ('processed', 'discarded', 'nacked')
+WHEN OLD.state <> 'processed' AND OLD.state <> 'discarded' AND OLD.state <> 'nacked'
 BEGIN
     SELECT RAISE(ABORT, 'undelivered');
 END;
@@ -288,6 +333,12 @@ WHEN OLD.row IS NULL OR OLD.actor <> 'system'
      OR EXISTS (SELECT 1 FROM contents WHERE row = OLD.row AND original IS NOT NULL)
 BEGIN
     SELECT RAISE(ABORT, 'events-are-append-only');
+END;
+
+CREATE TRIGGER events_newest BEFORE DELETE ON events
+WHEN OLD.id = (SELECT max(id) FROM events)
+BEGIN
+    SELECT RAISE(ABORT, 'newest');
 END;
 
 CREATE TRIGGER policies_fixed BEFORE UPDATE ON policies

@@ -1,10 +1,17 @@
 -- Intake: what one offered message needs, on the writer thread.
 
--- name: known_fingerprints
--- Nothing: these bytes, and no others, were ever seen under this key.
-SELECT f.sha256, f.row, coalesce(f.settled_at, m.settled_at)
-FROM fingerprints f LEFT JOIN messages m ON m.id = f.row
-WHERE f.channel_id = ?1 AND f.key = ?2;
+-- name: look_up
+-- Always gives a row: the newest row and the channel's last number (NULL: none yet), and for every fingerprint of the
+-- key its bytes' hash, its row and when that was settled (NULLs: nothing was ever seen under this key).
+SELECT (SELECT max(id) FROM messages), (SELECT last FROM sequences WHERE channel_id = ?1 AND scope = ''),
+       f.sha256, f.row, coalesce(f.settled_at, m.settled_at)
+FROM (SELECT 1)
+LEFT JOIN fingerprints f ON f.channel_id = ?1 AND f.key = ?2
+LEFT JOIN messages m ON m.id = f.row;
+
+-- name: newest
+-- Always gives one number: the newest row's, or NULL.
+SELECT max(id) FROM messages;
 
 -- name: replayed
 -- Nothing: the row of the fingerprint is gone.
@@ -22,32 +29,23 @@ UPDATE messages SET repeats = repeats + 1 WHERE id = ?1;
 -- Returns nothing, ever.
 UPDATE messages SET flags = ?2 WHERE id = ?1;
 
--- name: next_number
--- Always gives one number: last + 1, or 1.
-INSERT INTO sequences (channel_id, scope, last) VALUES (?1, '', 1)
-ON CONFLICT (channel_id, scope) DO UPDATE SET last = last + 1
-RETURNING last;
-
--- name: insert_message
--- Returns nothing; the row's number is the connection's last inserted rowid.
-INSERT INTO messages (channel_id, state, live, partition, barrier, settled_at, error_code, answer_state, sequence,
+-- name: insert_arrival
+-- Returns nothing; writes the row, its content, its fingerprint (if it has a key), its number and its first event.
+INSERT INTO arrivals (id, channel_id, state, live, partition, barrier, settled_at, error_code, answer_state, sequence,
                       received_at, dedupe_key, sha256, size, control_id, message_type, sender, version,
-                      inbound_sequence, declared_charset, encoding, flags, remote)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22);
-
--- name: insert_content
--- Returns nothing, ever.
-INSERT INTO contents (row, commit_answer, original) VALUES (?1, ?2, ?3);
-
--- name: insert_fingerprint
--- Returns nothing; a fingerprint whose window is over passes to the new row.
-INSERT INTO fingerprints (channel_id, key, sha256, row) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (channel_id, key, sha256) DO UPDATE SET row = excluded.row, settled_at = NULL;
+                      inbound_sequence, declared_charset, encoding, flags, remote, commit_answer, original, kind)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+        ?25, ?26);
 
 -- name: insert_event
 -- Returns nothing, ever.
 INSERT INTO events (row, channel_id, at, actor, kind, from_state, to_state, send, epoch, code, reason)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+
+-- name: insert_two_events
+-- Returns nothing, ever.
+INSERT INTO events (row, channel_id, at, actor, kind, from_state, to_state, send, epoch, code, reason)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11), (?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22);
 
 -- name: same_refusal
 -- Nothing: these bytes were not refused with this code on this channel before.

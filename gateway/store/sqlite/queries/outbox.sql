@@ -50,7 +50,10 @@ WHERE id = ?3 AND channel_id = ?4 AND state = 'queued' AND generation = ?5
   AND (due_boot IS NULL OR due_boot <> ?6 OR due_ms <= ?7)
   AND EXISTS (SELECT 1 FROM channels c WHERE c.id = ?4 AND c.grp = ?8)
   AND NOT EXISTS (SELECT 1 FROM messages o
-                  WHERE o.live = 1 AND o.channel_id = ?4 AND o.partition = m.partition AND o.id < ?3)
+                  WHERE m.partition <> '' AND o.live = 1 AND o.partition <> '' AND o.channel_id = ?4
+                    AND o.partition = m.partition AND o.id < ?3)
+  AND NOT EXISTS (SELECT 1 FROM messages o
+                  WHERE m.partition = '' AND o.live = 1 AND o.channel_id = ?4 AND o.partition = '' AND o.id < ?3)
   AND NOT EXISTS (SELECT 1 FROM messages o
                   WHERE o.live = 1 AND o.barrier = 1 AND o.channel_id = ?4 AND o.id < ?3)
   AND NOT EXISTS (SELECT 1 FROM messages o
