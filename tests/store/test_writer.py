@@ -112,6 +112,36 @@ async def test_a_unit_that_breaks_undoes_itself_alone(store: SqliteStore) -> Non
     assert [summary.channel for summary in await store.desk.summaries()] == ["adt", "lab"]
 
 
+async def test_a_unit_that_failed_half_way_costs_the_others_nothing_but_a_second_run(store: SqliteStore) -> None:
+    runs: list[str] = []
+
+    def counted(name: str, db: apsw.Connection) -> str:
+        runs.append(name)
+        db.execute("UPDATE meta SET acts = acts + 1")
+        if name == "bad":
+            raise OperatorError("half done")
+        return name
+
+    def clean(_: apsw.Connection) -> str:
+        runs.append("clean")
+        raise OperatorError("nothing written")
+
+    async with Gate(store):
+        before = store.commits
+        units: list[asyncio.Future[str]] = [store._writer.submit(clean)]
+        units += [store._writer.submit(partial(counted, name)) for name in ("a", "b")]
+    await asyncio.gather(*units, return_exceptions=True)
+    assert runs == ["clean", "a", "b"], "who failed before writing needs no second run"
+    runs.clear()
+    async with Gate(store):
+        units = [store._writer.submit(partial(counted, name)) for name in ("a", "bad", "b")]
+    results = await asyncio.gather(*units, return_exceptions=True)
+    assert runs == ["a", "bad", "a", "bad", "b"]
+    assert [results[0], type(results[1]), results[2]] == ["a", OperatorError, "b"]
+    assert await store.outbox.acts() == 4, "two and two; the bad one is undone both times"
+    assert store.commits == before + 4
+
+
 async def test_full_in_the_middle_of_twenty_fails_all_twenty(store: SqliteStore, notes: Notes) -> None:
     await store._writer.submit(lambda db: db.execute("CREATE TABLE filler (x BLOB)"))
 

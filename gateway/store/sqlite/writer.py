@@ -1,4 +1,4 @@
-"""The one writer thread: each unit in its savepoint, one COMMIT, then the answers. Never an answer before COMMIT."""
+"""The one writer thread: every unit whole or not at all, one COMMIT, then the answers. Never before COMMIT."""
 
 import asyncio
 import queue
@@ -41,6 +41,10 @@ class _GroupLostError(Exception):
     def __init__(self, cause: Exception) -> None:
         super().__init__()
         self.cause = cause
+
+
+class _HalfDoneError(Exception):
+    """A unit failed after it had written something, outside a savepoint."""
 
 
 class Writer:
@@ -204,38 +208,68 @@ class Writer:
             self._post(self._replies.complete, [Outcome(unit=unit, result=None, error=error) for unit in group])
             return
         try:
-            outcomes = self._transact(group)
+            outcomes = self._attempt(group)
         except _GroupLostError as lost:
             outcomes = self._all_failed(group, lost.cause)
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody of the group may wait for ever
             outcomes = self._all_failed(group, error)
         self._post(self._replies.complete, outcomes)
 
-    def _transact(self, group: Sequence[Unit]) -> list[Outcome]:
-        """One BEGIN IMMEDIATE, every unit in its savepoint, one COMMIT."""
+    def _attempt(self, group: Sequence[Unit]) -> list[Outcome]:
+        """Run the group; only if a unit failed half-way, undo everything and run it again with savepoints.
+
+        Nearly every group is spared the savepoints, which cost a copy of every page a unit touches.
+        """
+        try:
+            return self._transact(group, self._run_plain)
+        except _HalfDoneError:
+            self._roll_back()
+            return self._transact(group, self._run_in_savepoint)
+
+    def _transact(self, group: Sequence[Unit], run: Callable[[Unit], Outcome]) -> list[Outcome]:
+        """One BEGIN IMMEDIATE, every unit, one COMMIT."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._notice_foreign()
-            outcomes = [self._run_unit(unit) for unit in group]
+            outcomes = [run(unit) for unit in group]
             self._db.execute("COMMIT")
         except apsw.Error as error:
             raise _GroupLostError(error) from error
         self.commits += 1
         return outcomes
 
-    def _run_unit(self, unit: Unit) -> Outcome:
-        """Run one unit; what it raises undoes it alone, unless the transaction went with it."""
-        self._db.execute("SAVEPOINT unit")
+    def _run_plain(self, unit: Unit) -> Outcome:
+        """Run one unit; it may fail alone as long as it has not written anything."""
+        before = self._db.total_changes()
         try:
             result = unit.work(self._db)
         except Exception as error:
-            if not self._db.in_transaction or self._ends_group(error):
-                raise _GroupLostError(error) from error
+            self._demand_group(error)
+            if self._db.total_changes() != before:
+                raise _HalfDoneError from error
+            return Outcome(unit=unit, result=None, error=self._told(error))
+        if not self._db.in_transaction:
+            # Whatever the unit made of it: what ran before it is gone, and what follows would commit by itself.
+            raise _GroupLostError(apsw.AbortError("the transaction vanished"))
+        return Outcome(unit=unit, result=result, error=None)
+
+    def _run_in_savepoint(self, unit: Unit) -> Outcome:
+        """Run one unit; what it raises undoes it alone."""
+        self._db.execute("SAVEPOINT unit")
+        try:
+            result = unit.work(self._db)
+        except Exception as error:  # noqa: BLE001 - the unit's own failure is its caller's to judge
+            self._demand_group(error)
             self._db.execute("ROLLBACK TO unit")
             self._db.execute("RELEASE unit")
             return Outcome(unit=unit, result=None, error=self._told(error))
         self._db.execute("RELEASE unit")
         return Outcome(unit=unit, result=result, error=None)
+
+    def _demand_group(self, error: Exception) -> None:
+        """Give the whole group up if the transaction went with the error, or must go."""
+        if not self._db.in_transaction or self._ends_group(error):
+            raise _GroupLostError(error) from error
 
     def _ends_group(self, error: Exception) -> bool:
         return isinstance(error, apsw.Error) and fault_of(error) in {Fault.FATAL, Fault.FULL, Fault.PASSING}
