@@ -34,9 +34,8 @@ def main() -> int:
     program = shutil.which("hl7-gateway", path=str(Path(sys.executable).parent)) or "python -m gateway"
     program = os.path.relpath(program) if os.sep in program else program
     print(f"Send to: {channels} (MLLP), for example: {program} send fixtures/adt-a01.hl7 --to {send}")
-    print(
-        f"Look at: {program} status -c {os.path.relpath(config)}; http://{gateway[1]['metrics']}/metrics; var/gateway.log; var/received.jsonl"
-    )
+    metrics = f"http://{gateway[1]['metrics']}/metrics"
+    print(f"Look at: {program} status -c {os.path.relpath(config)}; {metrics}; var/gateway.log; var/received.jsonl")
     print("Stop with Ctrl-C; what is queued stays in var/ and goes on at the next start.", flush=True)
     return _watch(gateway[0], receiver[0])
 
