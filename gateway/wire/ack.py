@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from gateway.errors import CharsetUnusable
 from gateway.model.ids import ControlId
+from gateway.wire.charset import resolve
 from gateway.wire.echo import own_words, segment
 from gateway.wire.header import Header
 from gateway.wire.msa import read_msa
@@ -119,6 +121,7 @@ def build(
 
 
 def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp: str) -> bytes:
+    charset = _echoed_charset(asked) if asked.charset else b""
     return segment(
         asked,
         b"MSH",
@@ -133,8 +136,17 @@ def _msh(asked: Header, version: tuple[int, ...], *, message_id: str, timestamp:
         message_id.encode("ascii"),
         asked.processing_id,
         asked.version,
-        *((b"", b"", b"", b"", b"", asked.charset) if asked.charset else ()),
+        *((b"", b"", b"", b"", b"", charset) if charset else ()),
     )
+
+
+def _echoed_charset(asked: Header) -> bytes:
+    """Give MSH-18 as it came, unless it names a set that no frame can carry: an answer is in the set it names."""
+    try:
+        resolve(asked.charset, separator=asked.repetition_separator, configured=None, default="utf-8")
+    except CharsetUnusable:
+        return b""
+    return asked.charset
 
 
 def _message_type(asked: Header, version: tuple[int, ...]) -> bytes:

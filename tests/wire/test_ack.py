@@ -88,6 +88,17 @@ def test_echoed_bytes_stay_in_the_senders_charset(facility: bytes, charset: byte
     assert msa == b"MSA|AA|" + facility
 
 
+@pytest.mark.parametrize("charset", [b"UNICODE UTF-16", b"UTF-32~8859/1", b"utf16le"])
+def test_a_set_that_no_frame_can_carry_is_not_claimed_for_the_answer(charset: bytes) -> None:
+    fields = answer(asked(charset=charset), AckCode.AE, problem=problem(field=18))[0].split(b"|")
+    assert fields[17:] == []
+
+
+@pytest.mark.parametrize("charset", [b"8859/1~UNICODE UTF-16", b"KLINGON", b"~ISO IR87", b"x" * 300])
+def test_every_other_set_is_echoed_as_it_came(charset: bytes) -> None:
+    assert answer(asked(charset=charset))[0].split(b"|")[17] == charset
+
+
 # Structure by version.
 
 
