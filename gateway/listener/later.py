@@ -27,6 +27,9 @@ KEPT_MS = 3_600_000
 CHECK_EVERY = 10.0
 """Seconds between two look-ups of one sender's pending answers, beside the one at each new connection."""
 
+MOST_WAITING = 10_000
+"""Rows that are waited for one by one. The answers of more, after a long outage, are found by looking them up."""
+
 _MOST_CHECKED = 4096
 
 
@@ -89,9 +92,15 @@ class LaterAnswers:
     def _start(self, debt: _Debt, line: Line | None) -> None:
         if line is not None:
             debt.line = line
-        if not debt.started:
-            debt.started = True
-            self._spawn(self._settle(debt))
+        if debt.started:
+            return
+        debt.started = True
+        if len(self._tasks) >= MOST_WAITING and debt.wanted is Wanted.ALWAYS:
+            # It stays pending in the store, and goes out when its sender sends again. What is to be filtered must
+            # be waited for, since only this process knows the filter.
+            self._owed.pop(debt.row, None)
+            return
+        self._spawn(self._settle(debt))
 
     async def _settle(self, debt: _Debt) -> None:
         try:

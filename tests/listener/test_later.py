@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gateway.errors import Unavailable
 from gateway.listener.options import AckOptions, ChannelOptions
 from gateway.model.ids import RowId
@@ -150,3 +152,18 @@ async def test_a_later_answer_never_overtakes_the_ca_of_its_message() -> None:
             (b"CA", b"A2"),
             (b"AA", b"A2"),
         ]
+
+
+async def test_beyond_a_bound_answers_are_looked_up_instead_of_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.listener.later.MOST_WAITING", 2)
+    store = SmallStore()
+    async with listening(store, ENHANCED) as stage:
+        time = LoopTime()
+        sender = await stage.sender()
+        for name in ("A1", "A2", "A3"):
+            assert msa(await sender.ask(m(name))) == (b"CA", name.encode())
+        assert len(stage.listener._later._owed) == 2
+        store.pending[SENDER] = [(NOON, ApplicationAnswer(row=RowId(3), body=BODY.replace(b"A1", b"A3")))]
+        time.move(10.5)
+        sender.say(f(m("A4")))
+        assert sorted(msa(answer) for answer in await sender.hear_many(2)) == [(b"AA", b"A3"), (b"CA", b"A4")]
