@@ -215,7 +215,10 @@ class Decoder:
         if self._next_fs < at:
             fs = data.find(FS, at)
             self._next_fs = fs if fs >= 0 else len(data)
-        end, vt = self._next_fs, data.find(VT, at, self._next_fs)
+        end = self._next_fs
+        # Behind the byte that makes the frame too long nothing has a meaning any more, in whatever pieces it came.
+        last = min(end, at + self._cap - len(self._buffer) + 1)
+        vt = data.find(VT, at, last)
         while vt >= 0:
             behind = data[vt + 1 : vt + 1 + _LONGEST_OPENING]
             if behind.startswith(_OPENINGS):
@@ -224,7 +227,7 @@ class Decoder:
                 self._held, end = data[vt:], vt
                 break
             self._note(AnomalyKind.VT_IN_PAYLOAD, self._offset + vt)
-            vt = data.find(VT, vt + 1, end)
+            vt = data.find(VT, vt + 1, last)
         self._piece = data[at:end]
         if self._is_too_long():
             return len(data)

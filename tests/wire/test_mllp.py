@@ -494,6 +494,16 @@ def test_fs_in_the_payload_counts_against_the_cap() -> None:
     assert refused(decode(VT + A + FS + b"x", cap=CAP)) == ["oversize"]
 
 
+@pytest.mark.parametrize("odd", [VT, VT + VT, VT + b"MSX", VT + b"x" + VT])
+@pytest.mark.parametrize("size", [62, 63, 64, 65, 66])
+def test_nothing_is_told_of_what_came_behind_the_cap(odd: bytes, size: int) -> None:
+    stream = VT + b"x" * size + odd + b"x" * 8
+    whole = decode(stream, cap=64)
+    assert merged(whole) == merged(decode(*bytewise(stream), cap=64))
+    assert refused(whole) == ["oversize"]
+    assert kinds(whole) == (["vt-in-payload"] if size <= 64 else [])
+
+
 def test_an_abandoned_frame_longer_than_the_cap_is_refused() -> None:
     assert refused(decode(VT + A + b"x" + frame(B), cap=CAP)) == ["oversize"]
 
