@@ -24,7 +24,7 @@ _STRAYS = (
 SHOWN = {kind: token for token, kind in _STRAYS} | {AnomalyKind.DOUBLED_TRAILER: b"\x1c\r"}
 """What a person is shown of each kind: the bytes that make it, never what stood around them."""
 
-_TRAILERS = re.compile(rb"[\r\n\0 \x1c]*")
+_TRAILERS = re.compile(rb"(?:[\r\n\0 \x1c]|\xef\xbb\xbf)*")
 _NAMED = re.compile(rb"(?:[\r\n\0 \x0b]|\xef\xbb\xbf)*")
 _SEGMENT = re.compile(rb"[A-Za-z][A-Za-z0-9]{2}[^A-Za-z0-9 ]")
 

@@ -494,6 +494,12 @@ def test_fs_in_the_payload_counts_against_the_cap() -> None:
     assert refused(decode(VT + A + FS + b"x", cap=CAP)) == ["oversize"]
 
 
+def test_a_trailer_behind_a_byte_order_mark_is_a_doubled_one_wherever_it_is_cut() -> None:
+    stream = frame(A) + BOM + FS + CR
+    for pieces in ((stream,), *cuts(stream), tuple(bytewise(stream))):
+        assert kinds(decode(*pieces)) == ["bom", "doubled-trailer"]
+
+
 @pytest.mark.parametrize("odd", [VT, VT + VT, VT + b"MSX", VT + b"x" + VT])
 @pytest.mark.parametrize("size", [62, 63, 64, 65, 66])
 def test_nothing_is_told_of_what_came_behind_the_cap(odd: bytes, size: int) -> None:

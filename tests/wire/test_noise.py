@@ -30,6 +30,7 @@ def test_every_byte_is_counted_once_under_its_kind(stretch: bytes, told: list[tu
         (b"\x1c\r", [("doubled-trailer", 0, 2)]),
         (b"\x1c\r\x1c\r\x1c", [("doubled-trailer", 0, 5)]),
         (b"\n\x1c\r\r", [("stray-lf", 0, 1), ("doubled-trailer", 1, 2), ("stray-cr", 3, 1)]),
+        (b"\xef\xbb\xbf\x1c\r", [("bom", 0, 3), ("doubled-trailer", 3, 2)]),
         (b"x\x1c\r", [("noise", 0, 2), ("stray-cr", 2, 1)]),
         (b"\x1cx\x1c", [("doubled-trailer", 0, 1), ("noise", 1, 2)]),
     ],
