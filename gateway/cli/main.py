@@ -6,7 +6,7 @@ from io import TextIOWrapper
 import typer
 
 from gateway import __version__
-from gateway.cli import acts, benching, reading, receiving, sending, serve, watching
+from gateway.cli import acts, benching, reading, receiving, sending, serve, torturing, watching
 
 _EXIT_CODES = "Exit codes: 0 done, 1 refused or not found, 2 usage or configuration, 3 the gateway's own trouble."
 
@@ -40,6 +40,7 @@ app.command(epilog="Example: hl7-gateway verify")(watching.verify)
 app.command(epilog="Example: hl7-gateway migrate")(serve.migrate)
 app.command(epilog="Example: hl7-gateway receive --listen 127.0.0.1:8765 --journal taken.jsonl")(receiving.receive)
 app.command(epilog="Example: hl7-gateway send messages/ --to 127.0.0.1:2575 --rate 10")(sending.send)
+app.command(epilog="Example: hl7-gateway torture --to 127.0.0.1:2575")(torturing.torture)
 app.command(epilog="Example: hl7-gateway bench --suite intake --disk /var/lib")(benching.bench)
 config_app.command(epilog="Example: hl7-gateway config schema > channels.schema.json")(serve.schema)
 

@@ -27,9 +27,11 @@ COMMANDS = [
     "migrate",
     "receive",
     "send",
+    "torture",
+    "bench",
 ]
 READING = ("check", "status", "why", "list", "show", "events", "verify")
-ABOUT_A_GATEWAY = [each for each in COMMANDS if each not in ("receive", "send")]
+ABOUT_A_GATEWAY = [each for each in COMMANDS if each not in ("receive", "send", "torture", "bench")]
 
 
 def _help(runner: CliRunner, *words: str) -> str:
@@ -89,6 +91,10 @@ def test_every_reading_command_writes_json(runner: CliRunner, command: str) -> N
         ["send", "x.hl7", "--to", "127.0.0.1"],
         ["send", "--to", "127.0.0.1:2575"],
         ["send", "x.hl7", "--to", "127.0.0.1:2575", "--repeat", "0"],
+        ["torture"],
+        ["torture", "--to", "127.0.0.1"],
+        ["torture", "--to", "127.0.0.1:2575", "--only", "nonsense"],
+        ["torture", "--list", "--oversize", "1"],
     ],
 )
 def test_wrong_usage_ends_with_2(runner: CliRunner, words: list[str]) -> None:
