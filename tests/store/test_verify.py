@@ -1,5 +1,6 @@
 """Verification finds every kind of harm, names the row, and shows no content."""
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from gateway.errors import StoreFailed
 from gateway.model.delivery import Taken
 from gateway.store.sqlite.engine import SqliteStore
 from gateway.store.sqlite.statements import ask
@@ -98,22 +100,56 @@ async def test_every_kind_of_harm_is_found(harm: Harm, sql: str, found: list[tup
     assert await harm(sql) == found
 
 
+def _ruin(path: Path, index: str) -> None:
+    """Write noise over the middle of an index's first page."""
+    db = apsw.Connection(str(path))
+    [(page,)] = ask(db, "SELECT rootpage FROM sqlite_schema WHERE name = ?", (index,))
+    db.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096 + 100)
+        file.write(os.urandom(3000))
+
+
 async def test_a_damaged_file_is_found(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "queue.db"
     store = await opened(path, clock)
     for number in range(300):
         await store.intake.accept(offer(f"A{number}"), seal)
     await store.close()
-    db = apsw.Connection(str(path))
-    [(page,)] = ask(db, "SELECT rootpage FROM sqlite_schema WHERE name = 'messages_live'")
-    db.close()
-    with path.open("r+b") as file:
-        file.seek((page - 1) * 4096 + 100)
-        file.write(os.urandom(3000))
+    _ruin(path, "messages_live")
     desk = await opened(path, clock, role="desk", migrate=False)
     kinds = [finding.kind async for finding in desk.desk.verify()]
     assert "damaged" in kinds
     await desk.close()
+
+
+async def test_damage_that_nobody_touches_is_found_in_the_background_and_closes_the_gate(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    path = tmp_path / "queue.db"
+    store = await opened(path, clock)
+    for number in range(300):
+        await store.intake.accept(offer(f"A{number}"), seal)
+    await store.close()
+    _ruin(path, "events_row")
+    store = await opened(path, clock)
+    async with asyncio.timeout(10):
+        failure = await store.failure()
+    assert "quick_check" in failure.reason or "CorruptError" in failure.reason
+    with pytest.raises(StoreFailed):
+        await store.intake.accept(offer("A0"), seal)
+    await store.close()
+
+
+async def test_a_sound_store_passes_its_own_check(tmp_path: Path, clock: ManualClock) -> None:
+    store = await opened(tmp_path / "queue.db", clock)
+    await store.intake.accept(offer("A1"), seal)
+    assert store._inspection._task is not None
+    async with asyncio.timeout(10):
+        await asyncio.wait([store._inspection._task])
+    assert store._inspection._task.exception() is None
+    assert store.intake.closed_because is None
+    await store.close()
 
 
 async def test_many_rows_are_read_by_pages(tmp_path: Path, clock: ManualClock) -> None:

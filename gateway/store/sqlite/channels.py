@@ -16,13 +16,11 @@ class Channels:
 
     def __init__(self, db: apsw.Connection) -> None:
         self._numbers: dict[ChannelName, int] = {}
-        self._names: dict[int, ChannelName] = {}
         self.learn({ChannelName(name): number for number, name in ask(db, Q["channels"])})
 
     def learn(self, found: Mapping[ChannelName, int]) -> None:
         """Note committed numbers."""
         self._numbers.update(found)
-        self._names.update({number: name for name, number in found.items()})
 
     def number(self, name: ChannelName) -> int:
         """Give a registered channel's number. Raises BugError for one nobody registered."""
@@ -30,10 +28,6 @@ class Channels:
         if number is None:
             raise BugError(f"channel {name} was never registered")
         return number
-
-    def name(self, number: int) -> ChannelName | None:
-        """Give the name of a number this process knows."""
-        return self._names.get(number)
 
 
 def register(db: apsw.Connection, wanted: Mapping[ChannelName, str]) -> Mapping[ChannelName, int]:

@@ -16,6 +16,7 @@ from gateway.store.sqlite.channels import Channels, register
 from gateway.store.sqlite.checkpoints import Checkpoints
 from gateway.store.sqlite.desk import SqliteDesk
 from gateway.store.sqlite.faults import STOPPING
+from gateway.store.sqlite.inspection import Inspection
 from gateway.store.sqlite.intake import SqliteIntake
 from gateway.store.sqlite.leases import SqliteLeases
 from gateway.store.sqlite.opening import Role, open_writer
@@ -82,8 +83,11 @@ class SqliteStore:
         self.desk = SqliteDesk(
             store_id=UUID(bytes=store_id), writer=self._writer, readers=self._readers, watch=self._watch
         )
+        self._inspection = Inspection(path, options=options, on_damage=self._writer.fail)
         self._writer.failure.add_done_callback(self._end)
         self._writer.start()
+        if role == "gateway":
+            self._inspection.start()
 
     @property
     def commits(self) -> int:
@@ -112,6 +116,7 @@ class SqliteStore:
         self.intake.is_stopping = True
         self._watch.end(Unavailable(reason=STOPPING))
         await self._watch.close()
+        await self._inspection.close()
         await self._readers.close()
         await self._writer.close()
 

@@ -51,6 +51,7 @@ class Policies:
     def learn(self, policy: RetryPolicy, number: int) -> None:
         """Note a committed policy."""
         self._numbers[policy] = number
+        self._values[number] = policy
 
     def read(self, db: apsw.Connection, number: int) -> RetryPolicy:
         """Give the policy of a number; on the writer's connection it may be one not committed yet."""

@@ -60,12 +60,17 @@ class Readers:
         self._open.append(db)
         return db
 
+    def interrupt(self) -> None:
+        """End what runs now, soon."""
+        for db in tuple(self._open):
+            db.interrupt()
+
     async def close(self) -> None:
         """Let running reads end, then close the connections."""
         self._closed = True
         await asyncio.to_thread(self._pool.shutdown)
-        for db in self._open:
-            db.close()
+        while self._open:
+            self._open.pop().close()
 
 
 def _within_transaction(db: apsw.Connection, query: Callable[[apsw.Connection], T]) -> T:

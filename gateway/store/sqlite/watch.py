@@ -8,7 +8,7 @@ from gateway.errors import StoreError
 from gateway.model.delivery import Change
 from gateway.model.ids import ChannelName, RowId
 from gateway.model.intake import ApplicationAnswer
-from gateway.store.sqlite.writer import Writer
+from gateway.store.sqlite.writer import WATCH_INTERVAL, Writer
 
 ReadAnswers = Callable[[Sequence[RowId]], Awaitable[Sequence[ApplicationAnswer]]]
 ReadActs = Callable[[], Awaitable[int]]
@@ -113,6 +113,10 @@ class Watch:
             self._is_foreign_again = False
             self.foreign_commit()
 
+    def _look_again(self) -> None:
+        if self._error is None:
+            self.foreign_commit()
+
     async def _look(self) -> None:
         """Wake every channel; ask for a reload only if somebody acted on rows a leader holds in memory."""
         try:
@@ -120,8 +124,9 @@ class Watch:
             rows = tuple(self._answers)
             answers = await self._read_answers(rows) if rows else ()
         except StoreError:
-            # Passing trouble: nobody may miss a change for it, so wake everybody to look for themselves.
-            acts, answers = -1, ()
+            # Passing trouble: nobody may miss a change for it, so look again soon.
+            asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look_again)
+            return
         has_acts, self._acts = acts != self._acts, acts
         for channel in tuple(self._channels):
             self.bump(channel, reload=has_acts)

@@ -220,6 +220,7 @@ async def test_a_policy_is_applied_to_every_live_row_of_the_channel(leader: Lead
     assert await leader.store.desk.apply_policy(ADT, policy, **WHO, now=leader.clock()) == 2
     heads = await leader.store.outbox.heads(ADT, after=RowId(0), limit=9)
     assert [(head.row, head.policy) for head in heads] == [(two, policy), (three, policy)]
+    assert await leader.store.desk.apply_policy(ADT, policy, **WHO, now=leader.clock()) == 2, "once more is no harm"
     untouched = await leader.store.outbox.head(lab)
     assert untouched is not None
     assert untouched.policy is None

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.errors import StaleEpoch
+from gateway.errors import OperatorError, StaleEpoch
 from gateway.model.clock import Due
 from gateway.model.delivery import Held, Taken
 from gateway.model.policy import OnAmbiguous, OutcomePolicy
@@ -204,6 +204,20 @@ async def test_a_term_of_one_group_cannot_touch_another_groups_rows(store: Store
     main = Leader(store, (await take(store, clock)).term, clock)
     [lab] = await main.accept("L1", channel=LAB)
     assert (await store.outbox.claim(main.term, sending(lab, channel=LAB), clock())).claim is None
+
+
+async def test_a_channel_changes_its_group_only_when_nothing_of_it_is_in_the_air(leader: Leader) -> None:
+    store, clock = leader.store, leader.clock
+    [row] = await leader.accept("A1")
+    await leader.fly(row)
+    with pytest.raises(OperatorError, match="channel adt has a row on its way to main"):
+        await store.register({ADT: "other"})
+    await store.leases.release(leader.term, clock())
+    await store.register({ADT: "other"})
+    taken = await store.leases.take("other", holder="o", ttl=TTL, channels={ADT: HOLD}, now=clock())
+    assert isinstance(taken, Taken)
+    assert (taken.term.epoch, taken.held) == (1, 1), "the new group recovers what the old one left, whatever its epoch"
+    assert await findings(store) == []
 
 
 async def test_rows_of_a_channel_that_is_not_configured_any_more_are_held(leader: Leader) -> None:

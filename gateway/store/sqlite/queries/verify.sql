@@ -4,6 +4,14 @@
 -- Always gives `ok`, or what is damaged.
 PRAGMA quick_check(20);
 
+-- name: tables
+-- Always gives the tables of the store.
+SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name;
+
+-- name: check_table
+-- Always gives `ok`, or what is damaged in this table or its indexes.
+SELECT * FROM pragma_quick_check(?1);
+
 -- name: foreign_keys
 -- Nothing: every reference is met.
 PRAGMA foreign_key_check;
