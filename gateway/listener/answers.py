@@ -20,6 +20,7 @@ from gateway.wire.header import Header
 _CODES: dict[Cause, tuple[AckCode, AckCode]] = {
     Cause.CONTENT: (AckCode.AE, AckCode.CE),
     Cause.NOT_ACCEPTABLE: (AckCode.AR, AckCode.CR),
+    Cause.NOT_ITS_SENDER: (AckCode.AR, AckCode.CE),
     Cause.COLLISION: (AckCode.AR, AckCode.CE),
 }
 """Original mode, enhanced mode (HL7 ch. 2, 2.9.2.2 and 2.9.3.1)."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import socket
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from collections import Counter
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Protocol
 
 from gateway.listener.options import ChannelOptions
+from gateway.listener.premises import Premises
 from gateway.listener.slots import Peer, peer_at
 
 KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_PROBES = 60, 20, 3
@@ -28,10 +30,13 @@ class Guest(Protocol):
 class Door:
     """Counts one channel's connections and turns away those that may not, or cannot, come in."""
 
-    def __init__(self, options: ChannelOptions) -> None:
+    def __init__(self, options: ChannelOptions, premises: Premises) -> None:
         self._allow = options.allow
         self._most = options.max_connections
+        self._most_of_one = options.max_connections_per_address
+        self._premises = premises
         self._guests: set[Guest] = set()
+        self._origins: Counter[str] = Counter()
         self._number = 0
         self._is_closed = False
         self._empty = asyncio.Event()
@@ -49,14 +54,32 @@ class Door:
             return "not-allowed"
         if len(self._guests) >= self._most:
             return "limit"
+        origin = origin_of(guest.peer.host)
+        if self._origins[origin] >= self._most_of_one:
+            return "address-limit"
+        if not self._premises.enter():
+            return "gateway-limit"
         self._number += 1
+        self._origins[origin] += 1
         self._guests.add(guest)
         self._empty.clear()
         return self._number
 
+    def hand_over(self, guest: Guest, heir: Guest) -> None:
+        """Let another object stand for an admitted connection from now on."""
+        self._guests.remove(guest)
+        self._guests.add(heir)
+
     def lost(self, guest: Guest) -> None:
-        """Note that a connection is gone."""
-        self._guests.discard(guest)
+        """Note that a connection is gone; whoever was not inside changes nothing."""
+        if guest not in self._guests:
+            return
+        self._guests.remove(guest)
+        origin = origin_of(guest.peer.host)
+        self._origins[origin] -= 1
+        if not self._origins[origin]:
+            del self._origins[origin]
+        self._premises.leave()
         if not self._guests:
             self._empty.set()
 
@@ -78,12 +101,26 @@ class Door:
 
 def is_within(host: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
     """Tell whether an address lies in one of the networks; an IPv4 address mapped into IPv6 counts as IPv4."""
+    address = _address(host)
+    return address is not None and any(address in network for network in networks)
+
+
+def origin_of(host: str) -> str:
+    """Give what connections are counted by: an IPv4 address, or the /64 network of an IPv6 one, which one host owns."""
+    address = _address(host)
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((address, 64), strict=False))
+    return host if address is None else str(address)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
     try:
-        address = ip_address(host)
+        # A link-local address names its interface behind %.
+        address = ip_address(host.partition("%")[0])
     except ValueError:
-        return False
+        return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return any((mapped or address) in network for network in networks)
+    return mapped or address
 
 
 def tune(transport: asyncio.Transport) -> None:

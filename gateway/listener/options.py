@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
 
 from gateway.model.ids import ChannelName
 from gateway.model.policy import (
     AckMode,
     BatchMode,
+    ClientCert,
     Framing,
     OnCollision,
     OnDeadline,
     OnUnavailable,
     SequenceMode,
+    TlsVersion,
 )
 
 BARRIERS = frozenset(f"ADT^A{event}" for event in (17, 18, 24, 30, 34, 35, 36, 37, *range(39, 52)))
@@ -38,6 +41,42 @@ class AcceptOptions:
     types: frozenset[str] = frozenset()
     versions: frozenset[str] = frozenset()
     processing_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderOptions:
+    """Who a certificate stands for, and as whom its messages may come.
+
+    It is this sender's when everything given is so: `subject` attributes by their long names, a `dns` name of the
+    subject's alternative names, the SHA-256 `fingerprint` of the certificate in lower-case hex. Empty `msh3` or
+    `msh4`: any value. A value without `^` is compared with the first component.
+    """
+
+    name: str
+    subject: tuple[tuple[str, str], ...] = ()
+    dns: str | None = None
+    fingerprint: str | None = None
+    msh3: tuple[str, ...] = ()
+    msh4: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsOptions:
+    """How a channel speaks TLS.
+
+    `key_file` None: the key stands in `cert_file`. `client_ca_file` holds what is trusted to vouch for senders:
+    authorities, or senders' own certificates. `pinned` (SHA-256, lower-case hex) empty: every trusted certificate.
+    `handshake_timeout` in seconds.
+    """
+
+    cert_file: Path
+    key_file: Path | None = None
+    min_version: TlsVersion = TlsVersion.V1_2
+    client_cert: ClientCert = ClientCert.NONE
+    client_ca_file: Path | None = None
+    pinned: frozenset[str] = frozenset()
+    senders: tuple[SenderOptions, ...] = ()
+    handshake_timeout: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +107,7 @@ class ChannelOptions:
     channel, or None: MSH-18 decides, `default_encoding` where it is empty; `fallback_encoding` reads bytes that do
     not fit (`windows-1252`), or `reject`. `order_by` None (or empty): one strict order; else the fields whose values
     order separately. `allow` empty: every address. `rate_limit` in messages per second for the channel, 0: none.
+    `tls` None: plain text.
     """
 
     name: ChannelName
@@ -76,6 +116,7 @@ class ChannelOptions:
     framing: Framing = Framing.TOLERANT
     max_message_bytes: int = 16 << 20
     max_connections: int = 256
+    max_connections_per_address: int = 128
     max_pipelined: int = 64
     patience: Patience = Patience()
     ack: AckOptions = AckOptions()
@@ -92,3 +133,4 @@ class ChannelOptions:
     allow: tuple[IPv4Network | IPv6Network, ...] = ()
     rate_limit: float = 0.0
     batch: BatchMode = BatchMode.SPLIT
+    tls: TlsOptions | None = None

@@ -11,8 +11,8 @@ from gateway.wire.mllp import encode
 class Outgoing:
     """Writes answers in the order of their frames.
 
-    `slots` are the frames without an answer on the wire. `flushed` is called after each write, `stuck` when the peer
-    has read nothing for `patience` seconds while answers wait.
+    `slots` are the frames without an answer on the wire, `held` their bytes. `flushed` is called after each write,
+    `stuck` when the peer has read nothing for `patience` seconds while answers wait.
     """
 
     __slots__ = (
@@ -24,6 +24,7 @@ class Outgoing:
         "_stuck",
         "_timer",
         "_transport",
+        "held",
         "slots",
     )
 
@@ -42,14 +43,16 @@ class Outgoing:
         self._flushed = flushed
         self._stuck = stuck
         self.slots: deque[Slot] = deque()
+        self.held = 0
         self._flush_due = False
         self._is_blocked = False
         self._timer: asyncio.TimerHandle | None = None
 
-    def slot(self, line: Line) -> Slot:
-        """Open the next frame's place in the line."""
-        slot = Slot(line, self._ready)
+    def slot(self, line: Line, *, size: int = 0) -> Slot:
+        """Open the next frame's place in the line; `size` in bytes."""
+        slot = Slot(line, self._ready, size=size)
         self.slots.append(slot)
+        self.held += size
         return slot
 
     def push(self, answer: bytes) -> bool:
@@ -74,6 +77,7 @@ class Outgoing:
         """Give up every open slot."""
         self._is_blocked = True
         self._stop_timer()
+        self.held = 0
         while self.slots:
             self.slots.popleft().drop()
 
@@ -96,6 +100,7 @@ class Outgoing:
             # The sender that waits for each answer: by far the most common.
             if reply.answer:
                 self._transport.write(encode(reply.answer))
+            self.held -= slots[0].size
             slots.popleft().leave()
             self._flushed(reply.closes)
             return
@@ -110,6 +115,7 @@ class Outgoing:
     def _leaving(self) -> tuple[list[Slot], bool]:
         leaving: list[Slot] = []
         while self.slots and (reply := self.slots[0].reply) is not None:
+            self.held -= self.slots[0].size
             leaving.append(self.slots.popleft())
             if reply.closes:
                 return leaving, True

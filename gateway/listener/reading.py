@@ -10,6 +10,7 @@ from gateway.errors import CharsetUnusable, HeaderUnreadable
 from gateway.listener.agreement import Agreement, agree
 from gateway.listener.kinds import Kind, Kinds, is_absent, join, text
 from gateway.listener.options import ChannelOptions
+from gateway.listener.tls_senders import Senders
 from gateway.model.intake import Offer
 from gateway.model.policy import AckMode, BatchMode, SequenceMode
 from gateway.model.states import AnswerState, ErrorCode
@@ -31,6 +32,7 @@ class Cause(StrEnum):
 
     CONTENT = "content"
     NOT_ACCEPTABLE = "not-acceptable"
+    NOT_ITS_SENDER = "not-its-sender"
     COLLISION = "collision"
     TEMPORARY = "temporary"
 
@@ -64,6 +66,7 @@ class Reader:
         self._key = _values(options.dedupe_key)
         self._channel = _prefixed(options.name.encode())
         self._order = options.order_by or ()
+        self._senders = Senders(options.tls.senders) if options.tls is not None and options.tls.senders else None
         self._stamped = options.sequence is SequenceMode.STAMP
 
     def read(self, payload: bytes, *, remote: str, identity: str, received_at: int) -> Message | Unfit | Batch:
@@ -101,6 +104,10 @@ class Reader:
             codec, mismatch = (found.codec, False) if is_plain else self._fit(payload, found)
         except CharsetUnusable as why:
             return _unfit(header, agreement, ErrorCode.BAD_ENCODING, Condition.DATA_TYPE, 18, why.reason)
+        if self._senders is not None:
+            number = self._senders.objection(header, codec, identity=identity)
+            if number is not None:
+                return _foreign(header, agreement, number)
         digest = sha256(payload).digest()
         names = self._kinds.names(header, codec)
         offer = Offer(
@@ -196,6 +203,11 @@ class Reader:
     def _partition(self, payload: bytes, header: Header, codec: str) -> str:
         values = [field(payload, header, path) for path in self._order]
         return join(*(text(value, codec) for value in values)) if any(values) else ""
+
+
+def _foreign(header: Header, agreement: Agreement, number: int) -> Unfit:
+    why, error = f"this sender may not send with that MSH-{number}", ErrorCode.NOT_ALLOWED
+    return _unfit(header, agreement, error, Condition.TABLE_VALUE, number, why, cause=Cause.NOT_ITS_SENDER)
 
 
 def _unfit(

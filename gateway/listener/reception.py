@@ -20,7 +20,10 @@ _FRAMES = (Frame, BadFrame)
 
 
 class Reception:
-    """Takes what the decoder found; `changed` is called when frames that were held back have gone on."""
+    """Takes what the decoder found; `changed` is called when frames that were held back have gone on.
+
+    `held` counts the bytes of frames that wait for their turn.
+    """
 
     __slots__ = (
         "_allowance",
@@ -40,6 +43,7 @@ class Reception:
         "_turn",
         "ending",
         "frames",
+        "held",
     )
 
     def __init__(
@@ -56,6 +60,7 @@ class Reception:
     ) -> None:
         self.ending: AnomalyKind | None = None
         self.frames = 0
+        self.held = 0
         self._options = options
         self._intake = intake
         self._observer = observer
@@ -86,6 +91,9 @@ class Reception:
     def take(self, items: list[Item]) -> None:
         """Take the decoder's items, in order."""
         self._backlog.extend(items)
+        for item in items:
+            if isinstance(item, Frame):
+                self.held += len(item.payload)
         self._go()
 
     def room_made(self) -> None:
@@ -117,6 +125,7 @@ class Reception:
         self._stop_turn()
         self._held = None
         self._backlog.clear()
+        self.held = 0
 
     def _go(self) -> None:
         while self._backlog and not self._is_aside and self._held is None:
@@ -161,7 +170,7 @@ class Reception:
             self._resume()
 
     def _admit(self, frame: Frame) -> None:
-        slot = self._outgoing.slot(self._line)
+        slot = self._slot(frame)
         if len(frame.payload) <= LARGE:
             self._take(self._intake.read(frame.payload, self._line.peer), frame, slot)
             return
@@ -192,7 +201,12 @@ class Reception:
         self._changed()
 
     def _turn_away(self, frame: Frame) -> None:
-        self._intake.turn_away(frame.payload, self._outgoing.slot(self._line), reason="load")
+        self._intake.turn_away(frame.payload, self._slot(frame), reason="load")
+
+    def _slot(self, frame: Frame) -> Slot:
+        size = len(frame.payload)
+        self.held -= size
+        return self._outgoing.slot(self._line, size=size)
 
     def _note(self, kind: AnomalyKind, offset: int, bytes_hex: str, count: int) -> None:
         self._observer.anomaly(

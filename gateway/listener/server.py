@@ -3,15 +3,20 @@
 import asyncio
 import errno
 import os
+from collections.abc import Mapping
 
 from gateway.errors import CannotListen, ConfigError, PortTaken
+from gateway.listener import tls_buffers
 from gateway.listener.door import Door
 from gateway.listener.intake import FrameIntake
 from gateway.listener.later import LaterAnswers
 from gateway.listener.lines import Lines
 from gateway.listener.options import ChannelOptions
+from gateway.listener.premises import Premises
 from gateway.listener.rate import Rate
 from gateway.listener.session import Session
+from gateway.listener.tls_entry import Entrance, Handshake
+from gateway.listener.tls_files import TlsFiles, reason
 from gateway.model.policy import BatchMode, SequenceMode
 from gateway.ports.clock import Clock, NewId, Passing, pass_by
 from gateway.ports.observe import Observer
@@ -36,6 +41,7 @@ class Listener:
         clock: Clock,
         new_id: NewId,
         passing: Passing = pass_by,
+        premises: Premises | None = None,
     ) -> None:
         if options.batch is BatchMode.WHOLE:
             raise ConfigError((f'channel {options.name}: batch = "whole" is not built yet; use split or reject',))
@@ -54,7 +60,20 @@ class Listener:
             later=self._later,
         )
         self._rate = Rate(options.rate_limit)
-        self._door = Door(options)
+        self._premises = premises or Premises()
+        self._door = Door(options, self._premises)
+        self._files: TlsFiles | None = None
+        self._entrance: Entrance | None = None
+        if options.tls is not None:
+            self._files = TlsFiles(options.tls, channel=options.name, observer=observer, clock=clock)
+            self._entrance = Entrance(
+                options.tls,
+                channel=options.name,
+                files=self._files,
+                door=self._door,
+                observer=observer,
+                session=self._session,
+            )
         self._server: asyncio.Server | None = None
         self._address = (options.host, options.port)
 
@@ -73,25 +92,20 @@ class Listener:
         """True from `start` until `stop`."""
         return self._server is not None
 
+    @property
+    def certificate_ends(self) -> Mapping[str, int]:
+        """When the first certificate of each TLS file ends, as Unix time in ms."""
+        return {} if self._files is None else self._files.ends
+
     async def start(self) -> None:
-        """Bind and serve. Raises PortTaken, or CannotListen for any other reason the system gives."""
+        """Bind and serve. Raises PortTaken, or CannotListen for any other reason the system or OpenSSL gives."""
         loop = asyncio.get_running_loop()
         options = self._options
+        self._open_files()
         try:
-            self._server = await loop.create_server(
-                lambda: Session(
-                    options,
-                    intake=self._intake,
-                    observer=self._observer,
-                    rate=self._rate,
-                    door=self._door,
-                    loop=loop,
-                ),
-                options.host,
-                options.port,
-                backlog=_WAITING_PEERS,
-            )
+            self._server = await loop.create_server(self._protocol, options.host, options.port, backlog=_WAITING_PEERS)
         except OSError as why:
+            self._close_files()
             raise _refused(options, why) from None
         self._address = self._server.sockets[0].getsockname()[:2]
         self._observer.event("listening", channel=options.name, address=self._address[0], port=self._address[1])
@@ -108,11 +122,44 @@ class Listener:
             if not await self._emptied_by(ends):
                 self._door.abort()
                 await self._door.emptied()
+        self._close_files()
+        if self._entrance is not None:
+            await self._entrance.close()
         await self._intake.close()
         await self._later.close()
         await self._server.wait_closed()
         self._server = None
         self._observer.event("stopped-listening", channel=self._options.name)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return self._session() if self._entrance is None else Handshake(self._entrance)
+
+    def _session(self) -> Session:
+        return Session(
+            self._options,
+            intake=self._intake,
+            observer=self._observer,
+            rate=self._rate,
+            door=self._door,
+            premises=self._premises,
+            loop=asyncio.get_running_loop(),
+        )
+
+    def _open_files(self) -> None:
+        if self._files is None:
+            return
+        options = self._options
+        if not tls_buffers.shrink():
+            self._observer.event("tls-buffers-large", channel=options.name)
+        try:
+            self._files.open()
+        except (OSError, ValueError) as why:
+            text = f"its TLS files cannot be used: {reason(why)}"
+            raise CannotListen(channel=options.name, address=options.host, port=options.port, reason=text) from None
+
+    def _close_files(self) -> None:
+        if self._files is not None:
+            self._files.close()
 
     async def _emptied_by(self, when: float) -> bool:
         try:

@@ -6,9 +6,10 @@ from gateway.listener.door import Door, peer_of, tune
 from gateway.listener.intake import FrameIntake
 from gateway.listener.options import ChannelOptions
 from gateway.listener.outgoing import Outgoing
+from gateway.listener.premises import SMALL, Premises
 from gateway.listener.rate import Rate
 from gateway.listener.reception import Reception
-from gateway.listener.slots import peer_at
+from gateway.listener.slots import Peer, peer_at
 from gateway.listener.watch import Alarms, Watch
 from gateway.ports.observe import Observer
 from gateway.wire.mllp import AnomalyKind, Decoder
@@ -30,6 +31,7 @@ class Session(asyncio.Protocol):
         "_is_finished",
         "_is_heard",
         "_is_paused",
+        "_is_secure",
         "_last_call",
         "_loop",
         "_observer",
@@ -39,6 +41,7 @@ class Session(asyncio.Protocol):
         "_rate",
         "_reason",
         "_reception",
+        "_share",
         "_transport",
         "_watch",
         "number",
@@ -58,6 +61,7 @@ class Session(asyncio.Protocol):
         observer: Observer,
         rate: Rate,
         door: Door,
+        premises: Premises,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.number = 0
@@ -68,9 +72,11 @@ class Session(asyncio.Protocol):
         self._rate = rate
         self._door = door
         self._loop = loop
+        self._share = premises.share(squeezed=self._steer, eased=self._eased)
         self._decoder = Decoder(framing=options.framing, max_message_bytes=options.max_message_bytes)
         self._is_heard = False
         self._is_paused = False
+        self._is_secure = False
         self._is_draining = False
         self._is_busy = False
         self._has_ended = False
@@ -99,8 +105,16 @@ class Session(asyncio.Protocol):
             self._observer.event("turned-away", channel=self._options.name, peer=self.peer.host, reason=admitted)
             transport.close()
             return
-        self.number = admitted
         tune(transport)
+        self.number = admitted
+        self._begin()
+
+    def secured(self, transport: asyncio.Transport, *, number: int, peer: Peer) -> None:
+        """Begin on a connection that was let in before and has TLS now."""
+        self._transport = transport
+        self._is_secure = True
+        self.number = number
+        self.peer = peer
         self._begin()
 
     def data_received(self, data: bytes) -> None:
@@ -111,8 +125,12 @@ class Session(asyncio.Protocol):
         items = self._decoder.feed(data)
         self._watch.bytes_came(len(data))
         if items:
+            if self._share.is_overflowing:
+                self._reception.lose_patience()
             self._reception.take(items)
         self._go_on()
+        if self._share.is_overflowing and self._share.growing > SMALL:
+            self._crowd_out()
 
     def eof_received(self) -> bool:
         """Note that the peer sends no more; it may still read, so its answers go out before the end."""
@@ -121,6 +139,10 @@ class Session(asyncio.Protocol):
             return False
         self._watch.close()
         self._reception.take(self._decoder.end())
+        if self._is_secure:
+            # A TLS connection ends in both directions at once, so that no answer of it can leave any more.
+            self._finish(None, lingers=False)
+            return False
         self._go_on()
         return True
 
@@ -146,6 +168,7 @@ class Session(asyncio.Protocol):
         self._reception.close()
         self._reception.note_lost(self._decoder.end())
         self._outgoing.drop()
+        self._share.release()
         self._intake.forget(self)
         self._door.lost(self)
         reason = self._reason or ("reset" if exc else "peer" if self._is_heard else "probe")
@@ -182,17 +205,20 @@ class Session(asyncio.Protocol):
         self._observer.event("connected", channel=self._options.name, connections=len(self._door))
 
     def _go_on(self) -> None:
-        if self._is_calm and self._reception.has_room:
+        if self._is_finished:
+            return
+        self._share.hold(self._decoder.frame_size + self._reception.held, self._outgoing.held)
+        if self._is_calm and self._has_room:
             return
         self._steer()
-        if not self._is_finished and self._is_quiet():
+        if self._is_quiet():
             self._rest()
 
     def _steer(self) -> None:
         """Read while there is room; stop at most `patience.pause` seconds at a time for want of it."""
         if self._is_finished or self._has_ended:
             return
-        has_room = self._reception.has_room
+        has_room = self._has_room
         wanted = has_room and (not self._is_draining or self._decoder.in_frame)
         if wanted and self._is_paused:
             self._is_paused = False
@@ -225,15 +251,27 @@ class Session(asyncio.Protocol):
         self._watch.close()
         self._reception.close()
         self._outgoing.drop()
+        self._share.release()
         patience = self._options.patience
-        if not lingers or self._has_ended or not self._transport.can_write_eof():
-            self._transport.close()
-            self._last_call = self._loop.call_later(patience.write, self._transport.abort)
+        if not lingers or self._has_ended:
+            self._close()
             return
-        self._transport.write_eof()
         if self._is_paused:
             self._transport.resume_reading()
-        self._last_call = self._loop.call_later(patience.linger, self._transport.abort)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+            self._last_call = self._loop.call_later(patience.linger, self._transport.abort)
+        else:
+            # TLS cannot say that nothing more comes and go on reading, so the peer gets its answer first.
+            self._last_call = self._loop.call_later(patience.linger, self._close)
+
+    def _close(self) -> None:
+        self._transport.close()
+        self._last_call = self._loop.call_later(self._options.patience.write, self._transport.abort)
+
+    @property
+    def _has_room(self) -> bool:
+        return self._reception.has_room and self._share.may_grow
 
     @property
     def _is_calm(self) -> bool:
@@ -252,8 +290,21 @@ class Session(asyncio.Protocol):
 
     def _lose_patience(self) -> None:
         self._pause = None
+        if self._decoder.in_frame and not self._share.may_grow:
+            self._crowd_out()
+            return
         self._reception.lose_patience()
         self._go_on()
+
+    def _crowd_out(self) -> None:
+        """Give up a connection whose frame memory has no room for; what it was answered for is kept."""
+        self._observer.event("crowded-out", channel=self._options.name, peer=self.peer.host)
+        self._reception.note_lost(self._decoder.give_up())
+        self._finish("memory", lingers=False)
+
+    def _eased(self) -> None:
+        # Not at once: what made room is in the middle of its own work.
+        self._loop.call_soon(self._steer)
 
     def _end_frame(self) -> None:
         self._reception.take(self._decoder.silence())

@@ -62,10 +62,11 @@ class Line(Protocol):
 class Slot:
     """One frame's place in its connection's line of answers; filled once, written in its turn."""
 
-    __slots__ = ("_dropped", "_ready", "line", "reply", "waiting")
+    __slots__ = ("_dropped", "_ready", "line", "reply", "size", "waiting")
 
-    def __init__(self, line: Line, ready: Callable[[], None]) -> None:
+    def __init__(self, line: Line, ready: Callable[[], None], *, size: int = 0) -> None:
         self.line = line
+        self.size = size
         self.reply: Reply | None = None
         self.waiting: asyncio.Task[None] | None = None
         self._ready = ready

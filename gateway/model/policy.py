@@ -158,3 +158,18 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class ClientCert(StrEnum):
+    """Whether a sender must show a certificate of its own."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class TlsVersion(StrEnum):
+    """The oldest version of TLS that is spoken."""
+
+    V1_2 = "1.2"
+    V1_3 = "1.3"
