@@ -44,12 +44,11 @@ def drop_a_row() -> None:
 
 
 def answer_before_commit() -> None:
-    """Answer at once and store behind it."""
+    """Answer at once and store a moment later."""
     accept = intake.SqliteIntake.accept
-    kept = []
 
     def hasty(self: intake.SqliteIntake, offer: Offer, seal: Seal) -> Awaitable[Receipt]:
-        kept.append(asyncio.ensure_future(accept(self, offer, seal)))
+        asyncio.get_running_loop().call_later(0.05, accept, self, offer, seal)
         return _promised(offer, seal)
 
     intake.SqliteIntake.accept = hasty  # type: ignore[method-assign]  # see drop_a_row
@@ -57,18 +56,21 @@ def answer_before_commit() -> None:
 
 def reuse_a_number() -> None:
     """Let the counter stand still once."""
-    intake._NUMBER = intake._NUMBER.replace("last + 1", "last + (last <> 7)")
+    last = "(SELECT last FROM sequences"
+    assert last in intake._LOOK_UP
+    intake._LOOK_UP = intake._LOOK_UP.replace(last, "(SELECT last - (last = 7) FROM sequences")
 
 
 def swap_two() -> None:
-    """Prefer the second row of a partition, and take the store's own check away."""
-    guard = "o.partition = m.partition AND o.id < ?3"
-    assert guard in dispatch._CLAIM
-    dispatch._CLAIM = dispatch._CLAIM.replace(guard, "o.partition = m.partition AND o.id < 0")
+    """Now and then prefer the second row of a partition, and take the store's own check away."""
+    for guard in ("o.partition = m.partition AND o.id < ?3", "o.partition = '' AND o.id < ?3"):
+        assert guard in dispatch._CLAIM
+        dispatch._CLAIM = dispatch._CLAIM.replace(guard, guard.replace("?3", "0"))
 
     def unfair(rows: Any, *, now: Now, **rest: Any) -> Ready | Wait:
         listed: list[Head] = list(rows)
-        if len(listed) > 1 and all(head.state is State.QUEUED for head in listed[:2]):
+        both_wait = len(listed) > 1 and all(head.state is State.QUEUED for head in listed[:2])
+        if both_wait and listed[0].row % 9 == 0:
             listed[:2] = [listed[1], replace(listed[0])]
         return next_ready(listed, now=now, **rest)
 
