@@ -115,6 +115,15 @@ async def test_msh_15_filters_the_answers_of_a_batch(
     assert {offer.answer for offer in store.offers} == {AnswerState.NOT_OWED}
 
 
+async def test_a_collision_that_wants_no_answer_is_never_answered_positively() -> None:
+    store = SmallStore()
+    first, other = m("A1", accept="SU"), m("A1", accept="SU", patient="EVA")
+    async with listening(store, ChannelOptions(name=ADT, ack=AckOptions(mode=AckMode.AUTO))) as stage:
+        sender = await stage.sender()
+        assert codes(await sender.ask(batch(first))) == [(b"CA", b"A1")]
+        assert codes(await sender.ask(batch(other, m("A2", accept="SU")))) == [(b"CA", b"A2")]
+
+
 async def test_a_wrong_count_is_accepted_and_noted() -> None:
     store = SmallStore()
     async with listening(store) as stage:

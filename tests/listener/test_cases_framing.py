@@ -250,6 +250,20 @@ async def test_9_the_connection_is_closed_after_the_answer(tmp_path: Path) -> No
         assert on.stage.notes.named("disconnected")[0]["reason"] == "oversize"
 
 
+async def test_9_a_peer_that_is_still_writing_gets_the_answer_and_no_reset(tmp_path: Path) -> None:
+    async with scene(tmp_path, ChannelOptions(name=ADT, max_message_bytes=1_024)) as on:
+        loop = asyncio.get_running_loop()
+        raw = socket.create_connection(on.stage.listener.address)
+        raw.setblocking(False)
+        async with asyncio.timeout(10):
+            await loop.sock_sendall(raw, b"\x0b" + b"A" * (8 << 20))
+            heard = b""
+            while data := await loop.sock_recv(raw, 4_096):
+                heard += data
+        raw.close()
+        assert msa(heard[1:-2])[0] == b"AE"
+
+
 async def test_9_a_frame_of_exactly_the_cap_is_taken(tmp_path: Path) -> None:
     message = m("R1") + b"OBX|1|TX|||" + b"A" * 1_000
     async with scene(tmp_path, ChannelOptions(name=ADT, max_message_bytes=len(message))) as on:

@@ -1,12 +1,13 @@
 """`enhanced` mode: CA at once, then the server's answer once, to where its sender is now."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from gateway.errors import Unavailable
 from gateway.listener.options import AckOptions, ChannelOptions
-from gateway.model.ids import RowId
+from gateway.model.ids import ChannelName, RowId
 from gateway.model.intake import ApplicationAnswer
 from gateway.model.policy import AckMode
 from gateway.model.states import AnswerState
@@ -167,3 +168,60 @@ async def test_beyond_a_bound_answers_are_looked_up_instead_of_waited_for(monkey
         time.move(10.5)
         sender.say(f(m("A4")))
         assert sorted(msa(answer) for answer in await sender.hear_many(2)) == [(b"AA", b"A3"), (b"CA", b"A4")]
+
+
+async def test_an_answer_that_is_waited_for_is_not_passed_on_by_a_look_up_too() -> None:
+    store = SmallStore()
+    async with listening(store, ENHANCED) as stage:
+        first = await stage.sender()
+        await first.ask(m("A1"))
+        store.pending[SENDER] = [(NOON, ApplicationAnswer(row=ONE, body=BODY))]
+        second = await stage.sender()
+        assert [msa(await second.ask(m(name))) for name in ("A2", "A3")] == [(b"CA", b"A2"), (b"CA", b"A3")]
+        store.settle(ONE, BODY)
+        assert await first.hear() == BODY
+    assert store.recorded == [(ONE, AnswerState.DELIVERED)]
+
+
+async def test_a_sender_gone_before_the_commit_gets_the_later_answer_on_its_next_connection() -> None:
+    store = SmallStore(is_held=True)
+    offered = asyncio.Event()
+    store.told = offered.set
+    async with listening(store, ENHANCED) as stage:
+        gone = await stage.sender()
+        gone.say(f(m("A1")))
+        await asyncio.wait_for(offered.wait(), 10)
+        gone.cut()
+        await stage.notes.until(lambda: bool(stage.notes.named("disconnected")))
+        store.is_held = False
+        store.release()
+        newer = await stage.sender()
+        assert msa(await newer.ask(m("A2"))) == (b"CA", b"A2")
+        store.settle(ONE, BODY)
+        assert await newer.hear() == BODY
+    assert store.recorded == [(ONE, AnswerState.DELIVERED)]
+
+
+async def test_a_left_over_answer_stays_pending_when_its_sender_goes_while_it_is_looked_up() -> None:
+    looked, may_find = asyncio.Event(), asyncio.Event()
+
+    class Slow(SmallStore):
+        async def pending_answers(
+            self, channel: ChannelName, sender: str, *, since: int
+        ) -> Sequence[ApplicationAnswer]:
+            looked.set()
+            await may_find.wait()
+            return await super().pending_answers(channel, sender, since=since)
+
+    store = Slow(pending={SENDER: [(NOON, ApplicationAnswer(row=RowId(900), body=BODY))]})
+    async with listening(store, ENHANCED) as stage:
+        sender = await stage.sender()
+        await sender.ask(m("A1"))
+        await asyncio.wait_for(looked.wait(), 10)
+        sender.cut()
+        await stage.notes.until(lambda: bool(stage.notes.named("disconnected")))
+        may_find.set()
+        again = await stage.sender()
+        again.say(f(m("A2")))
+        assert sorted(msa(answer) for answer in await again.hear_many(2)) == [(b"AA", b"A1"), (b"CA", b"A2")]
+    assert store.recorded == [(900, AnswerState.DELIVERED)]

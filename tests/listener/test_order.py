@@ -143,3 +143,15 @@ async def test_a_large_message_is_read_aside_and_keeps_its_place() -> None:
     assert [msa(answer)[1] for answer in answers] == [b"A1", b"BIG", b"A2"]
     assert [offer.control_id for offer in store.offers] == [b"A1", b"BIG", b"A2"]
     assert store.offers[1].original == large
+
+
+async def test_what_follows_a_large_message_does_not_wait_for_its_commit() -> None:
+    store = SmallStore(is_held=True)
+    offered = asyncio.Event()
+    store.told = lambda: offered.set() if len(store.offers) == 2 else None
+    async with listening(store) as stage:
+        sender = await stage.sender()
+        sender.say(f(m("BIG") + b"OBX|1|ED|X||" + b"A" * (1 << 20) + b"\r") + f(m("A2")))
+        await asyncio.wait_for(offered.wait(), 10)
+        store.release()
+        assert [msa(answer)[1] for answer in await sender.hear_many(2)] == [b"BIG", b"A2"]

@@ -60,11 +60,14 @@ async def test_a_new_frame_has_its_own_time() -> None:
     async with listening(store) as stage:
         time = LoopTime()
         message = f(m("A1"))
+        other = await stage.sender()
         sender = await anchored(stage, message[:50])
         time.move(20)
-        sender.say(message[50:] + message[:50].replace(b"A1", b"A2"))
+        sender.say(message[50:] + message[:50])
         assert msa(await sender.hear()) == (b"AA", b"A1")
         time.move(20)
+        # What is due by now has run when the other connection is answered.
+        await other.ask(m("OTHER"))
         sender.say(message[50:])
         assert msa(await sender.hear()) == (b"AA", b"A1")
 
@@ -162,6 +165,24 @@ async def test_the_clocks_stand_still_while_nothing_is_read() -> None:
         assert msa(await sender.hear()) == (b"AA", b"A1")
         sender.say(message[40:])
         assert msa(await sender.hear()) == (b"AA", b"A2")
+
+
+async def test_the_clocks_go_on_after_a_pause() -> None:
+    store = SmallStore(is_held=True)
+    offered = asyncio.Event()
+    store.told = offered.set
+    async with listening(store, ChannelOptions(name=ADT, max_pipelined=1)) as stage:
+        time = LoopTime()
+        sender = await stage.sender()
+        sender.say(f(m("A1")) + b"\x0bMSH|")
+        async with asyncio.timeout(10):
+            await offered.wait()
+        store.is_held = False
+        store.release()
+        assert msa(await sender.hear()) == (b"AA", b"A1")
+        time.move(31)
+        assert await sender.rest() == b""
+    assert stage.notes.counted("truncated") == 4
 
 
 async def test_a_channel_over_its_rate_reads_slowly_and_then_turns_away() -> None:

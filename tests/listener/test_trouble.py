@@ -68,6 +68,7 @@ async def test_an_audit_row_that_hangs_does_not_hold_the_answer() -> None:
         await asked.wait()
         time.move(2.1)
         assert msa(await sender.hear()) == (b"AE", b"")
+        assert stage.notes.named("refusal-not-recorded") == [{"channel": "adt", "error": "TimeoutError"}]
 
 
 @pytest.mark.parametrize("trouble", [StoreFailed(reason="io"), RuntimeError("a defect"), asyncio.CancelledError()])
