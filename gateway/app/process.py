@@ -15,6 +15,7 @@ from gateway.config.settings import Settings
 from gateway.config.upstream import Upstream
 from gateway.dispatcher.supervisor import Doors, Supervisor, World
 from gateway.errors import StoreFailed
+from gateway.listener.premises import Premises
 from gateway.listener.server import Listener
 from gateway.observe.http import StatusServer
 from gateway.observe.observatory import Observatory
@@ -34,6 +35,9 @@ class Process:
         self._settings = settings
         self._observatory = observatory
         self._passing = passing
+        self._premises = Premises(
+            max_connections=settings.gateway.max_connections, max_buffered_bytes=settings.gateway.max_buffered_bytes
+        )
         self._listeners: dict[str, Listener] = {}
         self._supervisors: dict[str, Supervisor] = {}
         self._links: dict[str, WebSocketLink] = {}
@@ -80,6 +84,7 @@ class Process:
                 clock=world.clock,
                 new_id=new_id,
                 passing=self._passing,
+                premises=self._premises,
             )
             await listener.start()
             stack.push_async_callback(listener.stop, grace=0.0)
@@ -152,6 +157,8 @@ class Process:
         """Give what this process alone knows, for one scrape."""
         return Gauges(
             connections={name: listener.connections for name, listener in self._listeners.items()},
+            certificates={name: listener.certificate_ends for name, listener in self._listeners.items()},
+            buffered_bytes=self._premises.buffered,
             links={name: link.state for name, link in self._links.items()},
             leading={name: supervisor.is_leading for name, supervisor in self._supervisors.items()},
             free_bytes=shutil.disk_usage(self._settings.gateway.data_dir).free,

@@ -3,10 +3,18 @@
 from ipaddress import ip_network
 
 from gateway.config.channel import Channel
+from gateway.config.channel_tls import ChannelTls, attributes
 from gateway.config.settings import Settings
 from gateway.config.upstream import Upstream
 from gateway.dispatcher.options import ChannelDelivery, DispatchOptions
-from gateway.listener.options import AcceptOptions, AckOptions, ChannelOptions, Patience
+from gateway.listener.options import (
+    AcceptOptions,
+    AckOptions,
+    ChannelOptions,
+    Patience,
+    SenderOptions,
+    TlsOptions,
+)
 from gateway.observe.options import LogOptions
 from gateway.store.options import StoreOptions
 from gateway.upstream.options import LinkOptions
@@ -30,6 +38,7 @@ def channel_options(channel: Channel) -> ChannelOptions:
         framing=channel.framing,
         max_message_bytes=channel.max_message_bytes,
         max_connections=channel.max_connections,
+        max_connections_per_address=channel.max_connections_per_address,
         max_pipelined=channel.max_pipelined,
         rate_limit=channel.rate_limit,
         patience=Patience(frame=channel.frame_timeout, idle=channel.idle_timeout),
@@ -54,6 +63,31 @@ def channel_options(channel: Channel) -> ChannelOptions:
         order_by=channel.order_by or None,
         order_barrier=frozenset(channel.order_barrier),
         allow=tuple(ip_network(network) for network in channel.allow),
+        tls=None if channel.tls is None else tls_options(channel.tls),
+    )
+
+
+def tls_options(tls: ChannelTls) -> TlsOptions:
+    """Give what one listener is told about TLS."""
+    return TlsOptions(
+        cert_file=tls.cert_file,
+        key_file=tls.key_file,
+        min_version=tls.min_version,
+        client_cert=tls.client_cert,
+        client_ca_file=tls.client_ca_file,
+        pinned=frozenset(tls.pinned),
+        handshake_timeout=tls.handshake_timeout,
+        senders=tuple(
+            SenderOptions(
+                name=sender.name,
+                subject=() if sender.subject is None else attributes(sender.subject),
+                dns=sender.dns,
+                fingerprint=sender.fingerprint,
+                msh3=sender.msh3,
+                msh4=sender.msh4,
+            )
+            for sender in tls.senders
+        ),
     )
 
 

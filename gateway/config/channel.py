@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, field_validator
 
 from gateway.config.channel_tables import Accept, Ack, Dedupe, Retry
+from gateway.config.channel_tls import ChannelTls
 from gateway.config.values import (
     Count,
     Encoding,
@@ -61,9 +62,10 @@ class Channel(Table):
     )
     insecure_plaintext: Flag = Field(
         default=False,
-        description="Allow plain text beyond this machine; patient data then crosses the network readable.",
+        description="Allow plain text beyond this machine, without `tls`; patient data crosses the network readable.",
         examples=[False],
     )
+    tls: ChannelTls | None = Field(default=None, description="How it speaks TLS. Not set: plain text.")
     allow: tuple[Network, ...] = Field(
         default=(),
         description="Addresses and networks that may connect; empty: all. Others are closed before reading.",
@@ -139,6 +141,14 @@ class Channel(Table):
     )
     max_connections: Count = Field(
         default=256, ge=1, le=65_535, description="Connections at once; more are counted and closed.", examples=[256]
+    )
+    max_connections_per_address: Count = Field(
+        default=128,
+        ge=1,
+        le=65_535,
+        description="Connections at once from one IPv4 address, or one /64 network of IPv6; more are counted and "
+        "closed.",
+        examples=[128],
     )
     max_pipelined: Count = Field(
         default=64,

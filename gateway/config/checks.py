@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from gateway.config import certificates
 from gateway.config.address import Address
 from gateway.config.channel import Channel
+from gateway.config.gateway import Gateway
 from gateway.config.problems import location
 from gateway.config.settings import Settings
 from gateway.config.sources import folded
@@ -31,6 +33,8 @@ def clashes(document: Document, folder: Path) -> tuple[str, ...]:
         *_unknown_upstreams(document),
         *_open_listeners(document),
         *_sign_in(document),
+        *_tls(document, folder),
+        *_too_small_memory(document),
         *_unreadable(document, folder),
     )
 
@@ -113,13 +117,30 @@ def _unknown_upstreams(document: Document) -> Iterator[str]:
 def _open_listeners(document: Document) -> Iterator[str]:
     for index, table in _tables(document, "channel"):
         listen = _value(Channel, table, "listen")
-        if listen is None or listen.is_loopback or _value(Channel, table, "insecure_plaintext"):
+        if listen is None or listen.is_loopback or "tls" in table or _value(Channel, table, "insecure_plaintext"):
             continue
         where = location(document, ("channel", index, "listen"))
         yield (
-            f'{where} = "{listen}": patient data would cross the network as plain text; listen on 127.0.0.1, or set '
-            "insecure_plaintext = true where the network itself is protected"
+            f'{where} = "{listen}": patient data would cross the network as plain text; give the channel tls, '
+            "or listen on 127.0.0.1, or set insecure_plaintext = true where the network itself is protected"
         )
+
+
+def _tls(document: Document, folder: Path) -> Iterator[str]:
+    for index, table in _tables(document, "channel"):
+        tls = _value(Channel, table, "tls")
+        if tls is not None:
+            for key, problem in certificates.problems(tls, folder):
+                yield f"{location(document, ('channel', index, 'tls', *key))}: {problem}"
+
+
+def _too_small_memory(document: Document) -> Iterator[str]:
+    most = _value(Gateway, document.get("gateway"), "max_buffered_bytes")
+    for index, table in _tables(document, "channel"):
+        longest = _value(Channel, table, "max_message_bytes")
+        if most is not None and longest is not None and longest > most:
+            where = location(document, ("channel", index, "max_message_bytes"))
+            yield f"{where} = {longest}: must not be above gateway.max_buffered_bytes = {most}"
 
 
 def _none_at_all(document: Document) -> Iterator[str]:
@@ -183,3 +204,8 @@ def _readable_secrets(settings: Settings) -> Iterator[str]:
             path: Path | None = getattr(upstream, key)
             if path is not None and path.stat().st_mode & 0o077:
                 yield f'upstream[{index}].{key} = "{path}": others on this machine can read it; chmod 600'
+    for index, channel in enumerate(settings.channel):
+        key_file = None if channel.tls is None else channel.tls.key_file or channel.tls.cert_file
+        if key_file is not None and key_file.stat().st_mode & 0o077:
+            where = f'channel[{index}].tls (channel "{channel.name}")'
+            yield f'{where}: others on this machine can read the key in "{key_file}"; chmod 600'

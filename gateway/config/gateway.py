@@ -27,6 +27,21 @@ class Gateway(Table):
         description="Seconds a stop may take to answer what was read and to settle what is in flight.",
         examples=[20],
     )
+    max_connections: Count = Field(
+        default=4_096,
+        ge=1,
+        le=1_000_000,
+        description="Connections of senders at once, all channels together; more are counted and closed.",
+        examples=[4_096],
+    )
+    max_buffered_bytes: Count = Field(
+        default=64 << 20,
+        ge=1 << 20,
+        le=1 << 40,
+        description="Bytes of received frames in memory, all channels together. Beyond it frames that are larger than "
+        "16 KiB are not read on; after 5 s, or at 1.25 times as much, their connections are closed.",
+        examples=[67_108_864],
+    )
 
 
 class Store(Table):

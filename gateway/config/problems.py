@@ -17,7 +17,6 @@ HIDDEN = frozenset({"url", "token", "token_url", "client_secret"})
 LONGEST_SHOWN = 60
 
 NOT_YET = {
-    "tls": "TLS on a listener is not built yet; put a TLS proxy before it",
     "batch": "batch frames are not built yet and are refused",
     "console": "the operator's page is not built yet",
     "retention": "retention is not built yet; nothing is removed",

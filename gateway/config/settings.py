@@ -65,6 +65,7 @@ class Settings(BaseSettings):
             update={
                 "gateway": self.gateway.model_copy(update=data_dir),
                 "upstream": tuple(_anchored(upstream, folder) for upstream in self.upstream),
+                "channel": tuple(_anchored_channel(channel, folder) for channel in self.channel),
             }
         )
 
@@ -78,3 +79,11 @@ def _anchored(upstream: Upstream, folder: Path) -> Upstream:
     if upstream.tls.ca_file is not None:
         update["tls"] = upstream.tls.model_copy(update={"ca_file": folder / upstream.tls.ca_file})
     return upstream.model_copy(update=update)
+
+
+def _anchored_channel(channel: Channel, folder: Path) -> Channel:
+    if channel.tls is None:
+        return channel
+    files = {key: getattr(channel.tls, key) for key in ("cert_file", "key_file", "client_ca_file")}
+    update = {key: folder / path for key, path in files.items() if path is not None}
+    return channel.model_copy(update={"tls": channel.tls.model_copy(update=update)})

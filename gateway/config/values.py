@@ -18,6 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9]+([._-][A-Za-z0-9]+)*")
 _MSH_PATH = re.compile(r"MSH-[1-9][0-9]?(\.[1-9][0-9]?)?")
 _FIELD_PATH = re.compile(r"[A-Z][A-Z0-9]{2}-[1-9][0-9]{0,2}(\.[1-9][0-9]?)?")
 _EVENT = re.compile(r"[A-Z0-9]{3}(\^[A-Z0-9]{3})?")
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[!-~]+")
 
 
@@ -53,6 +54,14 @@ def _network(value: object) -> str:
         raise ValueError("must be an IP address or a network such as 10.1.0.0/16, without host bits") from None
 
 
+def _fingerprint(text: str) -> str:
+    """Read what tools print (`9F:86:...`, with or without `sha256:`) as plain lower-case hex."""
+    digits = text.lower().removeprefix("sha256:").replace(":", "")
+    if not _FINGERPRINT.fullmatch(digits):
+        raise ValueError("must be the SHA-256 of a certificate: 64 hexadecimal digits, with or without colons")
+    return digits
+
+
 def _encoding(name: str) -> str:
     if not charset.is_known(name):
         raise ValueError("is no encoding this gateway can read; use a name of table 0211 or a Python codec name")
@@ -78,6 +87,7 @@ FieldPath = Annotated[str, _matching(_FIELD_PATH, "must be a field such as PID-3
 EventName = Annotated[str, _matching(_EVENT, "must be a message type such as ADT, or a type and event such as ADT^A01")]
 Word = Annotated[str, _matching(_WORD, "must be visible ASCII characters, 1 to 64")]
 Encoding = Annotated[str, AfterValidator(_encoding)]
+Fingerprint = Annotated[str, AfterValidator(_fingerprint)]
 Network = Annotated[str, BeforeValidator(_network)]
 Listen = Annotated[
     Address,

@@ -62,6 +62,8 @@ LATE = Counting(name="settled_late", labels=("channel",), help="Rows settled by 
 OVERDUE = Counting(name="answers_overdue", labels=("channel",), help="Senders told that the server did not answer.")
 OPENED = Counting(name="connections_opened", labels=("channel",), help="Connections of senders taken.")
 CLOSED = Counting(name="connections_closed", labels=("channel", "reason"), help="Connections ended, by reason.")
+UNSHAKEN = Counting(name="tls_failures", labels=("channel", "reason"), help="TLS handshakes that failed, by reason.")
+CROWDED = Counting(name="crowded_out", labels=("channel",), help="Connections closed for want of memory.")
 TURNED = Counting(name="connections_refused", labels=("channel", "reason"), help="Connections closed before reading.")
 GROUPS = Counting(name="group_failures", labels=("fault",), help="Commits that failed as a whole, by fault.")
 STALE = Counting(name="stale_aborts", labels=(), help="Writes of a former leader that the store refused.")
@@ -82,6 +84,13 @@ INTAKE: Mapping[str, Spec] = {
     "connected": Spec(level=_NOTE, counts=OPENED),
     "disconnected": Spec(level=_NOTE, counts=CLOSED),
     "turned-away": Spec(level=_WARN, counts=TURNED, throttled=True),
+    "tls-failed": Spec(level=_WARN, counts=UNSHAKEN, throttled=True),
+    "crowded-out": Spec(level=_WARN, counts=CROWDED, throttled=True),
+    "certificates-loaded": Spec(),
+    "certificates-unusable": Spec(level=_BAD),
+    "certificate-expires": Spec(level=_WARN),
+    "certificate-expired": Spec(level=_BAD),
+    "tls-buffers-large": Spec(level=_WARN),
     "refused": Spec(level=_WARN, counts=REFUSED, throttled=True),
     "refusal-not-recorded": Spec(level=_WARN, throttled=True),
     "intake-failed": Spec(level=_BAD, throttled=True),

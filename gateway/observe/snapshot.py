@@ -14,11 +14,14 @@ Summaries = Callable[[], Awaitable[Sequence[ChannelSummary]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauges:
-    """What this process alone knows: open `connections` by channel; by upstream the state of its link (`down`,
+    """What this process alone knows: open `connections` by channel; `buffered_bytes` of received frames; when the
+    `certificates` of a channel end, by file, as Unix time in ms; by upstream the state of its link (`down`,
     `connecting`, `live`) and whether this process leads; `free_bytes` of the disk of data_dir; `commits` so far.
     """
 
     connections: Mapping[str, int] = field(default_factory=dict)
+    certificates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    buffered_bytes: int = 0
     links: Mapping[str, str] = field(default_factory=dict)
     leading: Mapping[str, bool] = field(default_factory=dict)
     free_bytes: int | None = None
@@ -48,6 +51,7 @@ class Scrape(Collector):
         if self._channels is not None:
             yield from _queues(self._channels, self._wall)
         yield from _process(self._gauges)
+        yield from _certificates(self._gauges, self._wall)
 
 
 def _queues(channels: Sequence[ChannelSummary], wall: int) -> Iterator[Metric]:
@@ -74,7 +78,9 @@ def _process(gauges: Gauges) -> Iterator[Metric]:
         live.add_metric([upstream], state == "live")
     for upstream, is_leading in gauges.leading.items():
         leading.add_metric([upstream], is_leading)
-    yield from (connections, live, leading)
+    buffered = GaugeMetricFamily(f"{PREFIX}_buffered_bytes", "Bytes of received frames in memory.")
+    buffered.add_metric([], gauges.buffered_bytes)
+    yield from (connections, live, leading, buffered)
     commits = CounterMetricFamily(f"{PREFIX}_store_commits", "Synced commits of this process.")
     commits.add_metric([], gauges.commits)
     yield commits
@@ -84,5 +90,14 @@ def _process(gauges: Gauges) -> Iterator[Metric]:
         yield free
 
 
-def _gauge(name: str, text: str, label: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=[label])
+def _certificates(gauges: Gauges, wall: int) -> Iterator[Metric]:
+    text = "Seconds until the first certificate of a TLS file ends; below 0: it is over."
+    expiry = _gauge("certificate_expiry_seconds", text, "channel", "file")
+    for channel, ends in gauges.certificates.items():
+        for file, end in ends.items():
+            expiry.add_metric([channel, file], (end - wall) / 1000)
+    yield expiry
+
+
+def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=labels)

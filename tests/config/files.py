@@ -9,6 +9,9 @@ from gateway.config.load import load
 from gateway.config.settings import Settings
 from gateway.errors import ConfigError
 
+PAPERS = Path(__file__).parents[1] / "upstream" / "tls"
+"""A certificate for localhost and its key, and another certificate; they hold for a century."""
+
 MINIMAL = """\
 [gateway]
 data_dir = "var"
@@ -53,3 +56,12 @@ def problem(folder: Path, text: str, environ: Mapping[str, str] | None = None) -
     """Give the one problem that loading the text reports."""
     (only,) = problems(folder, text, environ)
     return only
+
+
+def write_papers(
+    folder: Path, *, cert: str = "cert.pem", key: str = "key.pem", authority: str = "authority.pem"
+) -> None:
+    """Write a certificate, its key, and a certificate that may vouch for others."""
+    for name, source in ((cert, "server.pem"), (key, "server.key"), (authority, "other.pem")):
+        (folder / name).write_bytes((PAPERS / source).read_bytes())
+    (folder / key).chmod(0o600)

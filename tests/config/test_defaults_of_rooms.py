@@ -13,7 +13,8 @@ def test_a_listener_and_the_file_have_the_same_defaults(tmp_path: Path) -> None:
     assert channel.dedupe.key == options.dedupe_key
     assert set(channel.order_barrier) == options.order_barrier
     assert len(channel.order_barrier) == len(options.order_barrier)
-    for key in ("framing", "max_message_bytes", "max_connections", "max_pipelined", "rate_limit", "require_control_id"):
+    limits = ("max_message_bytes", "max_connections", "max_connections_per_address", "max_pipelined", "rate_limit")
+    for key in ("framing", *limits, "require_control_id"):
         assert getattr(channel, key) == getattr(options, key), key
     for key in ("encoding", "default_encoding", "fallback_encoding"):
         assert getattr(channel, key) == getattr(options, key), key

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.config.reference import places
 from gateway.config.settings import Settings
-from tests.config.files import MINIMAL, minimal, problems
+from tests.config.files import MINIMAL, minimal, problems, write_papers
 from tests.config.files import loaded as load_text
 
 
@@ -22,6 +22,8 @@ CASES: dict[str, Case] = {
     "gateway.data_dir": Case('"data"', ("5", '""', '"a\\u0000b"', "[]")),
     "gateway.node_name": Case('"gw-a"', ('"a b"', "1", '""', f'"{"x" * 64}"')),
     "gateway.shutdown_grace": Case("7.5", ("0", "-1", "3601", '"7"', "true", "nan", "inf")),
+    "gateway.max_connections": Case("1", ("0", "1000001", '"1"', "true")),
+    "gateway.max_buffered_bytes": Case("20000000", ("1048575", "1e9", '"64 MiB"', "true")),
     "store.low_space": Case("20000000", ("0", "1.5", "-1", '"1 GiB"', "true")),
     "lease.ttl": Case("5", ("0.5", "301", '"5"', "nan")),
     "metrics.listen": Case('"127.0.0.1:9576"', ('"9576"', "9576", '"127.0.0.1:x"')),
@@ -48,6 +50,21 @@ CASES: dict[str, Case] = {
     "channel.name": Case('"lab"', ('"a b"', '""', "1", '"-a"', '"a/b"')),
     "channel.listen": Case('"127.0.0.1:2600"', ('"2575"', "2575", '"127.0.0.1:65536"')),
     "channel.insecure_plaintext": Case("true", ("1", '"true"')),
+    "channel.tls.cert_file": Case('"cert.pem"', ('"no-such-file"', '"token"', '""', "1")),
+    "channel.tls.key_file": Case('"key.pem"', ('""', "1")),
+    "channel.tls.min_version": Case('"1.3"', ('"1.1"', "1.3")),
+    "channel.tls.client_cert": Case('"optional"', ('"maybe"', "true")),
+    "channel.tls.client_ca_file": Case('"authority.pem"', ('"no-such-file"', '"token"', '""', "1")),
+    "channel.tls.pinned": Case(f'["{"0a" * 32}"]', ('["0a"]', f'["{"0g" * 32}"]', "[1]", '"x"')),
+    "channel.tls.handshake_timeout": Case("2.5", ("0", "-1", "301", '"5"', "inf")),
+    "channel.tls.senders.name": Case('"lab"', ('"a b"', '""', "1")),
+    "channel.tls.senders.subject": Case(
+        '"CN=lab,O=Hospital"', ('"lab"', '"CN="', '"XY=lab"', '"CN=a,"', '"CN=a,,O=b"', '"CN=a\\\\"', '""', "1")
+    ),
+    "channel.tls.senders.dns": Case('"engine.lab.example"', ('"a b"', '""', '"a/b"', "1")),
+    "channel.tls.senders.fingerprint": Case(f'"{"0a" * 32}"', ('"0a"', '""', "1")),
+    "channel.tls.senders.msh3": Case('["LAB", "", "LAB^1.2^ISO"]', ('["A|B"]', '["a\\nb"]', '"LAB"', "[1]")),
+    "channel.tls.senders.msh4": Case('["WEST"]', ('["A|B"]', f'["{"x" * 228}"]', '"WEST"', "[1]")),
     "channel.allow": Case('["10.1.0.0/16", "10.2.0.7/32"]', ('["10.1.0.1/16"]', '["x"]', "[1]", '"10.1.0.0/16"')),
     "channel.upstream": Case('"main"', ('"nowhere"', '""', "1")),
     "channel.sequence": Case('"off"', ('"protocol"', '"on"', "1", "true")),
@@ -84,6 +101,7 @@ CASES: dict[str, Case] = {
     "channel.framing": Case('"strict"', ('"loose"', "1")),
     "channel.max_message_bytes": Case("1024", ("1023", "268435457", "1e6", '"16 MiB"')),
     "channel.max_connections": Case("1", ("0", "65536", '"1"', "true")),
+    "channel.max_connections_per_address": Case("1", ("0", "65536", '"1"', "true")),
     "channel.max_pipelined": Case("1", ("0", "10001", "1.5")),
     "channel.rate_limit": Case("2.5", ("-1", "100001", '"5"', "inf")),
     "channel.idle_timeout": Case("60", ("-1", "604801", '"60"')),
@@ -91,7 +109,17 @@ CASES: dict[str, Case] = {
 }
 REQUIRED = {"upstream.name", "upstream.url", "upstream.agent_id", "channel.name", "channel.listen", "channel.upstream"}
 FROM_ENVIRONMENT = {"upstream.token", "upstream.client_secret"}
+TLS = 'tls.cert_file = "cert.pem"\ntls.key_file = "key.pem"'
+MUTUAL = f'{TLS}\ntls.client_cert = "required"\ntls.client_ca_file = "authority.pem"'
 ALONE_NOT_ENOUGH = {
+    "channel.tls.cert_file": 'tls.key_file = "key.pem"',
+    "channel.tls.key_file": 'tls.cert_file = "cert.pem"',
+    "channel.tls.min_version": TLS,
+    "channel.tls.client_cert": f'{TLS}\ntls.client_ca_file = "authority.pem"',
+    "channel.tls.client_ca_file": f'{TLS}\ntls.client_cert = "required"',
+    "channel.tls.pinned": MUTUAL,
+    "channel.tls.handshake_timeout": TLS,
+    "channel.tls.senders": MUTUAL,
     "upstream.client_id": 'client_secret_file = "secret"',
     "upstream.client_secret_file": 'client_id = "cid"',
     "upstream.token_url": 'client_id = "cid"\nclient_secret_file = "secret"',
@@ -103,6 +131,7 @@ def folder(tmp_path: Path) -> Path:
     for name in ("token", "secret"):
         (tmp_path / name).write_text("x", encoding="ascii")
         (tmp_path / name).chmod(0o600)
+    write_papers(tmp_path)
     return tmp_path
 
 
@@ -122,9 +151,17 @@ def file_with(place: str, value: str) -> str:
     lines = without(section, key.partition(".")[0])
     heading = next((n for n, line in enumerate(lines) if line.strip("[]") == section), None)
     added = [f"{key} = {value}", ALONE_NOT_ENOUGH.get(place, "")]
+    if key.startswith("tls.senders."):
+        added = [sender_with(key.removeprefix("tls.senders."), value), ALONE_NOT_ENOUGH["channel.tls.senders"]]
     if heading is None:
         return "\n".join([*lines, f"[{section}]", *added])
     return "\n".join([*lines[: heading + 1], *added, *lines[heading + 1 :]])
+
+
+def sender_with(key: str, value: str) -> str:
+    """Give one sender with one key set to a value."""
+    keys = {"name": '"other"', "subject": '"CN=other"'} | {key: value}
+    return f"tls.senders = [{{ {', '.join(f'{each} = {text}' for each, text in keys.items())} }}]"
 
 
 def value_at(settings: Settings, place: str) -> Any:
@@ -132,6 +169,7 @@ def value_at(settings: Settings, place: str) -> Any:
     found: Any = getattr(settings, section)
     found = found[0] if isinstance(found, tuple) else found
     for step in rest:
+        found = found[0] if isinstance(found, tuple) else found
         found = getattr(found, step.lower())
     return found
 
@@ -162,6 +200,7 @@ def test_a_good_value_arrives(place: str, folder: Path) -> None:
 @pytest.mark.parametrize(("place", "wrong"), [(place, wrong) for place, case in CASES.items() for wrong in case.wrong])
 def test_a_wrong_value_is_reported_with_its_place(place: str, wrong: str, folder: Path) -> None:
     section, _, key = place.partition(".")
+    key = key.replace("tls.senders.", "tls.senders[0].")
     where = f"{section}[0].{key}" if section in {"upstream", "channel"} else place
     found = problems(folder, file_with(place, wrong))
     assert any(each.startswith(where) for each in found), found

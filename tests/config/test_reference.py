@@ -13,6 +13,7 @@ from gateway.config.load import load
 from gateway.config.reference import default_of, json_schema, places, reference
 from gateway.config.settings import Settings
 from gateway.config.tree import field_at, keys, table_in
+from tests.config.files import write_papers
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "channels.example.toml"
@@ -31,7 +32,7 @@ UNLIKE_THE_DEFAULT = {"channel.sequence": "stamp"}
 def uncommented() -> str:
     """Give the example with every commented key made live."""
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
-    return "\n".join(line[2:] if re.match(r"# (\w+ = |\[\[)", line) else line for line in lines)
+    return "\n".join(line[2:] if re.match(r"# (\w+ = |\[)", line) else line for line in lines)
 
 
 def keys_of(document: object, place: tuple[str, ...] = ()) -> set[str]:
@@ -97,11 +98,14 @@ def test_the_example_says_nothing_unlike_the_defaults_but_what_it_must() -> None
 def test_the_whole_example_with_its_comments_made_live_loads(tmp_path: Path) -> None:
     for name in ("token", "client-secret", "ca.pem"):
         (tmp_path / name).write_text("x", encoding="ascii")
+    write_papers(tmp_path, cert="server.pem", key="server.key", authority="senders-ca.pem")
     text = uncommented().replace('token_file = "token"', "")
     (tmp_path / "channels.toml").write_text(text, encoding="utf-8")
     found = load(tmp_path / "channels.toml", {})
     assert [channel.name for channel in found.channel] == ["adt", "lab"]
     assert found.channel[1].max_inflight == 8
+    assert found.channel[1].tls is not None
+    assert [sender.name for sender in found.channel[1].tls.senders] == ["lab"]
 
 
 def test_the_schema_knows_every_key_and_no_other() -> None:
