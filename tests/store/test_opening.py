@@ -329,6 +329,8 @@ async def test_the_log_is_grown_once_at_the_start_and_the_file_is_not(tmp_path: 
     log = Path(f"{path}-wal")
     assert log.stat().st_size > 5 << 20
     assert path.stat().st_size < 1 << 20
+    tables = await store._readers.read(lambda db: ask(db, "SELECT name FROM sqlite_schema WHERE name = 'growing'"))
+    assert tables == [], "what grew it is dropped"
     grown = log.stat().st_size
     for number in range(20):
         await store.intake.accept(offer(f"A{number}"), seal)

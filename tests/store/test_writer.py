@@ -376,6 +376,15 @@ async def test_a_claim_that_a_rule_stops_does_not_undo_the_settle(store: SqliteS
     assert states == ["failed", "queued"]
 
 
+async def test_content_that_does_not_match_its_hash_is_never_sent(store: SqliteStore, notes: Notes) -> None:
+    row = (await store.intake.accept(offer("A1"), seal)).row
+    assert await store.outbox.content(row) is not None
+    await store._writer.submit(lambda db: db.execute("DROP TRIGGER contents_fixed"))
+    await store._writer.submit(lambda db: db.execute("UPDATE contents SET original = x'4d5348'"))
+    assert await store.outbox.content(row) is None
+    assert ("content-damaged", {"row": row}) in notes.events
+
+
 async def test_a_group_is_bounded_by_units_and_by_bytes(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "GROUP_UNITS", 4)
     async with Gate(store):

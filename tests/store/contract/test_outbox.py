@@ -132,9 +132,10 @@ async def test_settling_one_row_sends_the_next_in_the_same_step(leader: Leader) 
     assert await findings(leader.store) == []
 
 
-async def test_only_the_head_of_its_partition_can_be_claimed(leader: Leader) -> None:
-    one, two = await leader.accept("A1", "A2")
-    [other] = await leader.accept("B1", partition="other")
+@pytest.mark.parametrize(("partition", "beside"), [("", "other"), ("77", "other"), ("77", "")])
+async def test_only_the_head_of_its_partition_can_be_claimed(leader: Leader, partition: str, beside: str) -> None:
+    one, two = await leader.accept("A1", "A2", partition=partition)
+    [other] = await leader.accept("B1", partition=beside)
     outbox = leader.store.outbox
     assert (await outbox.claim(leader.term, sending(two), leader.clock())).claim is None
     assert (await outbox.claim(leader.term, sending(other), leader.clock())).claim is not None
