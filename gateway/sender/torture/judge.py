@@ -101,13 +101,13 @@ class _Ledger:
 
 
 def judge(dues: Sequence[Due], answers: Sequence[Answer], end: End | None, *, has_half: bool = False) -> Outcome:
-    """Weigh what was heard; the worst of the messages decides. `has_half`: the last answer's frame has no end."""
+    """Weigh what was heard; the worst of the messages decides. `has_half`: a frame began that has no end."""
     ledger = _Ledger(dues)
-    if has_half:
-        ledger.notes.append((Mark.WRONG, "an answer without FS CR at its end"))
     for answer in answers:
         ledger.enter(answer)
     fates = ledger.fates(end)
+    if has_half and {Fate.SILENT, Fate.CLOSED} & set(fates):
+        ledger.notes.append((Mark.WRONG, "an answer without FS CR at its end"))
     marks = [(due.mark(fate), _complaint(due, fate)) for due, fate in zip(dues, fates, strict=True)]
     marks += ledger.notes
     mark = worst(*(mark for mark, _ in marks))

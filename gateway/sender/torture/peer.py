@@ -156,8 +156,8 @@ class Peer(asyncio.Protocol):
 
     @property
     def has_half(self) -> bool:
-        """True when bytes of an answer came that is no whole frame."""
-        return bool(self._heard)
+        """True when a frame began that has no end."""
+        return bool(self._heard) and b"\x1c\r" not in self._heard
 
     def deafen(self) -> None:
         """Stop reading."""
