@@ -8,9 +8,11 @@ from gateway.dispatcher.decision import settled, settlement_of, verdict_of
 from gateway.dispatcher.lead import Lead
 from gateway.dispatcher.queue import ChannelQueue
 from gateway.errors import NotLive
+from gateway.model.clock import Now
 from gateway.model.delivery import (
     Advance,
     Claim,
+    Finish,
     GiveUp,
     Head,
     Release,
@@ -36,6 +38,7 @@ class Lane:
         self._queue = queue
         self._policy = policy
         self._flights = flights
+        self._sent_at = Now(wall=0, boot_id="", ms=0)
 
     async def run(self) -> None:
         """Work for ever. Raises StaleEpoch, LeaseLost or StoreFailed when the term is over."""
@@ -141,6 +144,7 @@ class Lane:
             body=prepared.body,
             callback=self._lead.callback(claim.row, generation=claim.generation, send=claim.send),
         )
+        self._sent_at = self._lead.clock()
         try:
             answer = connection.transmit(request)
         except NotLive:
@@ -166,7 +170,8 @@ class Lane:
             roll=self._lead.roll(),
         )
         following = self._following(connection, claim.row, settlement)
-        advance = await self._write(settled(self._lead, claim, prepared, outcome, settlement, now), following)
+        decision = settled(self._lead, claim, prepared, outcome, settlement, now)
+        advance = await self._write(decision, following, **self._times(claim, prepared, settlement, now))
         self._lead.passing(Landmark.AFTER_SETTLE)
         if following is None:
             return None
@@ -205,7 +210,17 @@ class Lane:
             return None
         return self._sending(self._queue.heads.take(plan.head.row))
 
-    async def _write(self, decision: Settled, following: Sending | None) -> Advance:
+    def _times(self, claim: Claim, prepared: Prepared, settlement: Settlement, now: Now) -> dict[str, float]:
+        """Give what is known of a message's way, in seconds: waiting, server, and the whole once it is over."""
+        received = prepared.content.received_at
+        times = {"server_seconds": (now.ms - self._sent_at.ms) / 1_000}
+        if claim.send == 1:
+            times["queue_seconds"] = (self._sent_at.wall - received) / 1_000
+        if isinstance(settlement, Finish | GiveUp):
+            times["total_seconds"] = (now.wall - received) / 1_000
+        return times
+
+    async def _write(self, decision: Settled, following: Sending | None, **times: float) -> Advance:
         """Commit a settlement; it is kept and tried again while the store is in passing trouble."""
         now = self._lead.clock()
         advance = await self._lead.insist(lambda: self._lead.outbox.advance(self._lead.term, decision, following, now))
@@ -217,6 +232,7 @@ class Lane:
                 row=decision.row,
                 send=decision.send,
                 outcome=_word(decision.settlement),
+                **times,
             )
         else:
             self._queue.heads.drop(decision.row)

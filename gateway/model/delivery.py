@@ -65,7 +65,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What is needed to send a row and to judge and pass on its answer."""
+    """What is needed to send a row and to judge and pass on its answer. `received_at` is Unix time in ms."""
 
     row: RowId
     control_id: bytes
@@ -75,6 +75,7 @@ class Content:
     sha256: bytes
     remote: str
     owes_answer: bool
+    received_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -321,3 +321,16 @@ async def test_a_partition_in_backoff_holds_no_other(tmp_path: Path) -> None:
         taken = site.taken()
         assert [each for each in taken if each != "b1"] == ["a1", "a1", "a2"]
         assert taken.index("b1") < 2
+
+
+async def test_the_times_of_a_message_s_way_are_told_once_each(tmp_path: Path) -> None:
+    async with rig(tmp_path, faults={"A": [NO]}) as site:
+        site.start()
+        await site.offer("A")
+        await site.settled()
+        first, last = site.notes.named("settled")
+        assert {"server_seconds", "queue_seconds"} <= set(first)
+        assert "total_seconds" not in first
+        assert {"server_seconds", "total_seconds"} <= set(last)
+        assert "queue_seconds" not in last
+        assert float(last["total_seconds"] or 0) >= float(last["server_seconds"] or 0) >= 0

@@ -83,7 +83,7 @@ class SqliteOutbox:
         found = await self._readers.read(read)
         if found is None:
             return None
-        (control_id, original, encoding, sequence, digest, remote, answer_state), is_whole = found
+        (control_id, original, encoding, sequence, digest, remote, answer_state, received_at), is_whole = found
         if not is_whole:
             self._observer.event("content-damaged", row=row)
             return None
@@ -96,6 +96,7 @@ class SqliteOutbox:
             sha256=digest,
             remote=remote,
             owes_answer=answer_state == AnswerState.PENDING,
+            received_at=received_at,
         )
 
     async def halts(self, channel: ChannelName) -> Sequence[Halt]:

@@ -30,7 +30,8 @@ ORDER BY id;
 
 -- name: content
 -- Nothing: the row is gone, or its content is.
-SELECT m.control_id, c.original, m.encoding, m.sequence, m.sha256, m.remote, m.answer_state
+SELECT m.control_id, c.original, m.encoding, m.sequence, m.sha256, m.remote, m.answer_state,
+       m.received_at
 FROM messages m JOIN contents c ON c.row = m.id
 WHERE m.id = ?1 AND c.original IS NOT NULL;
 
