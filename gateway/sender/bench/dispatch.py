@@ -22,7 +22,8 @@ _MESSAGES = {ONE: 1_000, MANY: 5_000, BASELINE: 600}
 """Messages queued for each second of the load: about what is settled in one."""
 
 _WINDOW = 8
-_LOOK_EVERY = 0.1
+_LOOK_EVERY = 0.4
+"""Seconds between looks at the gateway's counters, each of which costs it some milliseconds."""
 _PATIENCE = 60.0
 """Seconds without a settlement after which nothing more is expected."""
 
