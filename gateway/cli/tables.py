@@ -39,7 +39,7 @@ ROW_COLUMNS = (
     Column(title="CHANNEL", share=3, cut=True),
     Column(title="STATE", width=9),
     Column(title="CONTROL ID", share=4, cut=True),
-    Column(title="ERROR", share=5),
+    Column(title="ERROR", width=17),
 )
 
 EVENT_COLUMNS = (

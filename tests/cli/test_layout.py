@@ -60,11 +60,11 @@ def test_a_listing_fits_80_columns(draw: Draw) -> None:
         row(8, state=State.FAILED, error_code="interrupted", control_id=b"A\x1b[2J"),
     ]
     assert draw(table(ROW_COLUMNS, map(row_cells, rows))) == _golden("""
-             ROW RECEIVED (UTC)      CHANNEL    STATE     CONTROL ID    ERROR
+             ROW RECEIVED (UTC)      CHANNEL    STATE     CONTROL ID   ERROR
                7 2026-01-01 12:00:00 adt        queued    MSG00007
-        12345678 2026-01-01 12:00:00 a-rather-… rejected  XXXXXXXXXXXX… too-large-for-se
-               9                                                        rver
-               8 2026-01-01 12:00:00 adt        failed    A\\x1b[2J      interrupted
+        12345678 2026-01-01 12:00:00 a-rather-… rejected  XXXXXXXXXXX… too-large-for-ser
+               9                                                       ver
+               8 2026-01-01 12:00:00 adt        failed    A\\x1b[2J     interrupted
         """)
 
 
