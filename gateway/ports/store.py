@@ -115,9 +115,10 @@ class Leases(Protocol):
         channels: Mapping[ChannelName, OutcomePolicy],
         now: Now,
     ) -> Taken | Held:
-        """Take the lease if it is free, expired (`ttl` ms without renewal, or another boot) or ours; epoch + 1;
-        recover rows of lower epochs in the same transaction (claimed -> queued; inflight stays, if the server last
-        granted `status`, else goes by `on_ambiguous`).
+        """Take the lease if it is free or expired (`ttl` ms without renewal, or another boot); epoch + 1.
+
+        Recovers rows of lower epochs in the same transaction: claimed -> queued; inflight stays if the server last
+        granted `status` or `dedupe` (the next connection clears it), else goes by `on_ambiguous`.
         """
 
     async def renew(self, term: Term, *, ttl: int, now: Now) -> bool:

@@ -88,7 +88,7 @@ class SqliteLeases:
             term=term,
             channels=channels,
             policies=self._policies,
-            is_asked=Extension.STATUS in granted,
+            is_asked=not granted.isdisjoint({Extension.STATUS, Extension.DEDUPE}),
             random=self._random,
             now=now,
         )

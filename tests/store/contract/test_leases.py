@@ -162,10 +162,13 @@ async def test_a_row_in_doubt_is_sent_again_where_that_was_asked_but_not_for_eve
     assert await findings(leader.store) == []
 
 
-async def test_a_row_in_doubt_stays_in_flight_if_the_server_can_be_asked(leader: Leader) -> None:
+@pytest.mark.parametrize("extension", [Extension.STATUS, Extension.DEDUPE])
+async def test_a_row_in_doubt_stays_in_flight_if_the_next_connection_can_clear_it(
+    leader: Leader, extension: Extension
+) -> None:
     one, two, three = await leader.accept("A1", "A2", "A3", partition="")
     [lab] = await leader.accept("L1", channel=LAB)
-    granted = Granted(extensions=frozenset({Extension.STATUS, Extension.DEDUPE}), dedupe_window=3_600.0)
+    granted = Granted(extensions=frozenset({extension}), dedupe_window=3_600.0)
     await leader.store.leases.note_link(leader.term, link="live", granted=granted)
     await leader.store.leases.note_link(leader.term, link="down", granted=None)
     await leader.fly(one)
