@@ -12,10 +12,12 @@ class Outgoing:
     """Writes answers in the order of their frames.
 
     `slots` are the frames without an answer on the wire, `held` their bytes. `flushed` is called after each write,
-    `stuck` when the peer has read nothing for `patience` seconds while answers wait.
+    `stuck` when the peer has read nothing for `patience` seconds while answers wait. `backlog` gives the bytes that the
+    socket has not taken yet.
     """
 
     __slots__ = (
+        "_backlog",
         "_flush_due",
         "_flushed",
         "_is_blocked",
@@ -33,12 +35,14 @@ class Outgoing:
         transport: asyncio.Transport,
         loop: asyncio.AbstractEventLoop,
         *,
+        backlog: Callable[[], int],
         patience: float,
         flushed: Callable[[bool], None],
         stuck: Callable[[], None],
     ) -> None:
         self._transport = transport
         self._loop = loop
+        self._backlog = backlog
         self._patience = patience
         self._flushed = flushed
         self._stuck = stuck
@@ -59,19 +63,20 @@ class Outgoing:
         """Write an answer that belongs to no slot; False if the connection is closing."""
         if self._transport.is_closing():
             return False
-        self._transport.write(encode(answer))
+        self._write(encode(answer))
         return True
 
     def block(self) -> None:
         """Stop writing: the peer does not read."""
         self._is_blocked = True
-        self._watch(self._transport.get_write_buffer_size())
+        self._watch(self._backlog())
 
     def unblock(self) -> None:
         """Go on writing."""
         self._is_blocked = False
         self._stop_timer()
         self._ready()
+        self._watch_backlog()
 
     def drop(self) -> None:
         """Give up every open slot."""
@@ -99,7 +104,7 @@ class Outgoing:
         if len(slots) == 1 and (reply := slots[0].reply) is not None:
             # The sender that waits for each answer: by far the most common.
             if reply.answer:
-                self._transport.write(encode(reply.answer))
+                self._write(encode(reply.answer))
             self.held -= slots[0].size
             slots.popleft().leave()
             self._flushed(reply.closes)
@@ -107,7 +112,7 @@ class Outgoing:
         leaving, closes = self._leaving()
         frames = [encode(slot.reply.answer) for slot in leaving if slot.reply is not None and slot.reply.answer]
         if frames:
-            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
         for slot in leaving:
             slot.leave()
         self._flushed(closes)
@@ -121,16 +126,26 @@ class Outgoing:
                 return leaving, True
         return leaving, False
 
+    def _write(self, data: bytes) -> None:
+        self._transport.write(data)
+        self._watch_backlog()
+
+    def _watch_backlog(self) -> None:
+        # Not only when told to pause: TLS hands one large answer on, and does not say that the socket did not take it.
+        if self._timer is None and (size := self._backlog()):
+            self._watch(size)
+
     def _watch(self, size: int) -> None:
         self._stop_timer()
         self._timer = self._loop.call_later(self._patience, self._check, size)
 
     def _check(self, size: int) -> None:
-        now = self._transport.get_write_buffer_size()
-        if now < size:
-            self._watch(now)
-        else:
+        self._timer = None
+        now = self._backlog()
+        if now >= size:
             self._stuck()
+        elif now or self._is_blocked:
+            self._watch(now)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -146,15 +146,15 @@ class Listener:
         )
 
     def _open_files(self) -> None:
-        if self._files is None:
-            return
         options = self._options
+        if self._files is None or options.tls is None:
+            return
         if not tls_buffers.shrink():
             self._observer.event("tls-buffers-large", channel=options.name)
         try:
             self._files.open()
         except (OSError, ValueError) as why:
-            text = f"its TLS files cannot be used: {reason(why)}"
+            text = f"its TLS files cannot be used: {reason(why, options.tls)}"
             raise CannotListen(channel=options.name, address=options.host, port=options.port, reason=text) from None
 
     def _close_files(self) -> None:

@@ -22,6 +22,7 @@ class Session(asyncio.Protocol):
     """Speaks MLLP with one peer. Made for each connection by the listener's server."""
 
     __slots__ = (
+        "_below",
         "_decoder",
         "_door",
         "_has_ended",
@@ -49,6 +50,7 @@ class Session(asyncio.Protocol):
     )
 
     _transport: asyncio.Transport
+    _below: asyncio.Transport
     _outgoing: Outgoing
     _reception: Reception
     _watch: Watch
@@ -109,10 +111,11 @@ class Session(asyncio.Protocol):
         self.number = admitted
         self._begin()
 
-    def secured(self, transport: asyncio.Transport, *, number: int, peer: Peer) -> None:
-        """Begin on a connection that was let in before and has TLS now."""
+    def secured(self, transport: asyncio.Transport, *, below: asyncio.Transport, number: int, peer: Peer) -> None:
+        """Begin on a connection that was let in before and has TLS now, over the transport `below`."""
         self._transport = transport
         self._is_secure = True
+        self._below = below
         self.number = number
         self.peer = peer
         self._begin()
@@ -188,7 +191,12 @@ class Session(asyncio.Protocol):
     def _begin(self) -> None:
         patience = self._options.patience
         self._outgoing = Outgoing(
-            self._transport, self._loop, patience=patience.write, flushed=self._flushed, stuck=self._give_up_on_reader
+            self._transport,
+            self._loop,
+            backlog=self._backlog if self._is_secure else self._transport.get_write_buffer_size,
+            patience=patience.write,
+            flushed=self._flushed,
+            stuck=self._give_up_on_reader,
         )
         self._reception = Reception(
             self._options,
@@ -293,7 +301,8 @@ class Session(asyncio.Protocol):
         if self._decoder.in_frame and not self._share.may_grow:
             self._crowd_out()
             return
-        self._reception.lose_patience()
+        if not self._reception.has_room:
+            self._reception.lose_patience()
         self._go_on()
 
     def _crowd_out(self) -> None:
@@ -301,6 +310,9 @@ class Session(asyncio.Protocol):
         self._observer.event("crowded-out", channel=self._options.name, peer=self.peer.host)
         self._reception.note_lost(self._decoder.give_up())
         self._finish("memory", lingers=False)
+
+    def _backlog(self) -> int:
+        return self._transport.get_write_buffer_size() + self._below.get_write_buffer_size()
 
     def _eased(self) -> None:
         # Not at once: what made room is in the middle of its own work.

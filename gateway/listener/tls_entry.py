@@ -142,7 +142,9 @@ class Handshake(asyncio.Protocol):
         tls_buffers.limit(secure)
         session = self._entrance.session()
         self._entrance.door.hand_over(self, session)
-        session.secured(secure, number=self._number, peer=replace(self.peer, identity=found))
+        assert self._transport is not None  # noqa: S101  # below the secure one
+        peer = replace(self.peer, identity=found)
+        session.secured(secure, below=self._transport, number=self._number, peer=peer)
         secure.set_protocol(session)
         threshold.give_on(session)
 

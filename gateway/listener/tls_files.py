@@ -1,6 +1,7 @@
 """A channel's certificates over time: read again when their files change, told of before they end."""
 
 import asyncio
+import os
 import ssl
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class TlsFiles:
         self._channel = channel
         self._observer = observer
         self._clock = clock
-        self._files = {"cert": options.cert_file, "key": options.key_file, "client-ca": options.client_ca_file}
+        self._files = _paths(options)
         self._stamp: Stamp = ()
         self._context: ssl.SSLContext | None = None
         self._told: dict[str, int] = {}
@@ -74,7 +75,7 @@ class TlsFiles:
             self._take(context(self._options))
         except (OSError, ValueError) as why:
             # Often only half of a renewal: the key is written after the certificate.
-            self._observer.event("certificates-unusable", channel=self._channel, reason=reason(why))
+            self._observer.event("certificates-unusable", channel=self._channel, reason=reason(why, self._options))
         else:
             self._observer.event("certificates-loaded", channel=self._channel)
             self._warn()
@@ -103,13 +104,19 @@ def _due(left: int) -> int | None:
     return min((days for days in (*WARN_DAYS, 0) if left <= days * DAY_MS), default=None)
 
 
-def reason(why: Exception) -> str:
-    """Say in a few words why files cannot be used; no text of theirs."""
+def reason(why: Exception, options: TlsOptions) -> str:
+    """Say in a few words why files cannot be used; no text of theirs. Of a path only the name is told."""
     if isinstance(why, ssl.SSLError):
         return (why.reason or "not a certificate and its key").lower().replace("_", " ")
     if isinstance(why, OSError):
-        return f"{Path(str(why.filename)).name}: {why.strerror}" if why.filename else why.strerror or "cannot be read"
+        # OpenSSL does not say which file it could not open.
+        names = [path.name for path in _paths(options).values() if path is not None and not os.access(path, os.R_OK)]
+        return ": ".join([*names[:1], why.strerror or "cannot be read"])
     return str(why)
+
+
+def _paths(options: TlsOptions) -> dict[str, Path | None]:
+    return {"cert": options.cert_file, "key": options.key_file, "client-ca": options.client_ca_file}
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int] | None:

@@ -262,7 +262,7 @@ async def test_files_that_cannot_be_used_refuse_the_start(tmp_path: Path, papers
     cert.write_bytes(papers.server.cert.read_bytes())
     key.write_bytes(papers.server.key.read_bytes())
     words = {
-        "gone": "no such file",
+        "gone": "cert.pem: no such file",
         "not-a-certificate": "cannot be used",
         "another-key": "key values mismatch",
         "encrypted": "the key is encrypted",
