@@ -50,6 +50,8 @@ class World:
             connections={"adt": 3},
             links={"main": "live", "spare": "down"},
             leading={"main": True, "spare": False},
+            certificates={"adt": {"cert": NOON + 90_000, "client-ca": NOON - 1_500}, "lab": {}},
+            buffered_bytes=70_000,
             free_bytes=5_000,
         )
         self.trouble: Exception | None = None
@@ -116,6 +118,9 @@ async def test_metrics_hold_counters_and_the_gauges_of_the_moment(client: httpx.
         ("hl7_gateway_halted", "adt"): 0,
         ("hl7_gateway_halted", "lab"): 1,
         ("hl7_gateway_connections", "adt"): 3,
+        ("hl7_gateway_buffered_bytes", ""): 70_000,
+        ("hl7_gateway_certificate_expiry_seconds", "adt,cert"): 90,
+        ("hl7_gateway_certificate_expiry_seconds", "adt,client-ca"): -1.5,
         ("hl7_gateway_link_live", "main"): 1,
         ("hl7_gateway_link_live", "spare"): 0,
         ("hl7_gateway_lease_held", "main"): 1,
