@@ -55,7 +55,7 @@ chaos: $(VENV)/dev.stamp  ## the long crash campaign (CYCLES=500)
 	CHAOS_CYCLES=$(CYCLES) $(BIN)/python -m pytest -m chaos --timeout=0 tests/chaos
 
 bench: $(VENV)/run.stamp  ## measure durable answers and settles as ratios to the disk's own sync rate
-	$(BIN)/python -m gateway.sender.bench
+	$(BIN)/python -m gateway bench
 
 docs: $(VENV)/dev.stamp  ## write the generated parts of docs/
 	$(BIN)/python -m gateway.config.reference > docs/configuration.md
