@@ -19,7 +19,7 @@ from gateway.sender.bench.scrape import samples, total
 from gateway.sender.bench.targets import TARGETS
 
 TINY = BenchOptions(
-    programs=PROGRAMS, disk=Path(), seconds=0.2, rounds=1, has_baseline=True, senders=8, channels=3, idle=50,
+    programs=PROGRAMS, disk=Path(), seconds=0.2, rounds=1, has_baseline=True, senders=8, channels=3, idle=200,
     large=100_000,
 )  # fmt: skip
 

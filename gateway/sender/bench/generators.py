@@ -93,7 +93,10 @@ def _found(line: bytes) -> Found:
 def _load(found: Sequence[Found]) -> Load:
     wrong, missing = sum(each.wrong for each in found), sum(each.missing for each in found)
     if wrong or missing:
-        raise BenchFailed(f"{wrong} answers were no AA to their message, {missing} never came")
+        lost = sum(each.lost for each in found)
+        raise BenchFailed(
+            f"{wrong} answers were no AA to their message, {missing} never came; {lost} connections were lost"
+        )
     counts = merged([each.counts for each in found])
     if not counts:
         raise BenchFailed("no message was answered at all")

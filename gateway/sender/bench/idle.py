@@ -2,6 +2,7 @@
 
 import sys
 
+from gateway.sender.bench import scrape
 from gateway.sender.bench.options import BenchFailed
 from gateway.sender.bench.programs import heard, helper, tell
 from gateway.sender.bench.stage import Stage
@@ -26,8 +27,8 @@ async def idle(stage: Stage) -> None:
         command = (sys.executable, "-m", "gateway.sender.bench.hold", host, str(port), str(wanted))
         async with helper(*command) as holder:
             held = int(await heard(holder, patience=_OPENING_PATIENCE))
-            if held < wanted:
-                raise BenchFailed(f"only {held} of {wanted} idle connections could be opened; see `ulimit -n`")
+            if held < wanted or scrape.total(await gateway.counters(), scrape.CONNECTIONS) < wanted:
+                raise BenchFailed(f"{wanted} idle connections do not stay open here; see `ulimit -n`")
             stage.told(f"idle: {NAME}")
             await stage.sync_rate()
             load, cost = await stage.load(gateway, gateway.senders(1), seconds=stage.options.seconds)

@@ -44,12 +44,14 @@ class Plan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """What one generator saw. `counts` are latencies in microseconds by class; `wrong` answers were no plain yes to
-    their message, `missing` ones never came. `cpu` is seconds of its own.
+    their message, `missing` ones never came, `lost` connections were ended by the other side. `cpu`: seconds of its
+    own.
     """
 
     answered: int
     wrong: int
     missing: int
+    lost: int
     elapsed: float
     cpu: float
     longest: float
@@ -171,6 +173,7 @@ def drive(plan: Plan, wires: list[_Wire], run: _Run) -> Found:
         answered=len(run.latencies),
         wrong=run.wrong,
         missing=sum(len(wire.waiting) for wire in wires),
+        lost=sum(wire.is_lost for wire in wires),
         elapsed=time.perf_counter() - begin,
         cpu=time.process_time() - cpu,
         longest=max(run.latencies, default=0.0),

@@ -8,6 +8,7 @@ from gateway.sender.bench.options import BenchFailed
 _PATIENCE = 10.0
 COMMITS = "hl7_gateway_store_commits_total"
 DEPTH = "hl7_gateway_queue_depth"
+CONNECTIONS = "hl7_gateway_connections"
 LINK = "hl7_gateway_link_live"
 
 

@@ -39,6 +39,7 @@ listen = "127.0.0.1:0"
 upstream = "main"
 sequence = "stamp"
 max_connections = {connections}
+max_connections_per_address = {connections}
 """
 
 
