@@ -1,6 +1,6 @@
 """What a person reads: rows, events, channel summaries, leases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from gateway.model.clock import Due
@@ -87,7 +87,10 @@ class Halt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSummary:
-    """One channel at a glance. `depth` counts queued, claimed and inflight rows; times are Unix milliseconds."""
+    """One channel at a glance. `depth` counts queued, claimed and inflight rows; times are Unix milliseconds.
+
+    `anomalies` says how often each kind was met since the store was made.
+    """
 
     channel: ChannelName
     counts: dict[State, int]
@@ -101,6 +104,7 @@ class ChannelSummary:
     last_sequence: int | None
     in_review: int
     halted: tuple[Halt, ...]
+    anomalies: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

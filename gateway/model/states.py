@@ -50,6 +50,8 @@ class Note(StrEnum):
     LEASE_RELEASED = "lease-released"
     POLICY_APPLIED = "policy-applied"
     SEQUENCE_SET = "sequence-set"
+    CAPTURE_ASKED = "capture-asked"
+    CAPTURE_ENDED = "capture-ended"
 
 
 class AnswerState(StrEnum):

@@ -1,9 +1,10 @@
-"""Four narrow doors to the store. Every promise in here is kept by the contract suite in tests/store."""
+"""Narrow doors to the store. Every promise in here is kept by the contract suite in tests/store."""
 
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
+from gateway.model.anomalies import Capture, CaptureEnd, NotedOddity, Oddity, Tally
 from gateway.model.clock import Now
 from gateway.model.delivery import Advance, Change, Content, Head, Held, Sending, Settled, Taken, Term
 from gateway.model.ids import ChannelName, RowId
@@ -131,6 +132,28 @@ class Leases(Protocol):
         """Remember the link's state for people, and what the server granted for the next take-over."""
 
 
+class Anomalies(Protocol):
+    """The door for what is odd about senders' bytes, and for captures. Off every message's way; needs no lease."""
+
+    async def note(self, oddities: Sequence[Oddity], tallies: Sequence[Tally]) -> None:
+        """Write a batch; the newest of each channel are kept (10,000), the tallies count all.
+
+        Raises Unavailable while room is short: that room belongs to messages.
+        """
+
+    async def captures(self) -> Sequence[Capture]:
+        """Give the captures that are open."""
+
+    async def take_frame(self, capture: int, *, size: int, now: Now) -> int | None:
+        """Count one frame of `size` bytes towards a capture; gives its number, from 1, or None if it may not be kept.
+
+        Ends the capture when it is complete, too large or expired, and records that as an event.
+        """
+
+    async def end_capture(self, capture: int, why: CaptureEnd, now: Now) -> None:
+        """End a capture and record it; one that has ended already stays as it is."""
+
+
 class Desk(Protocol):
     """The operator's door: reading, and acts with who and why, each recorded in the act's own transaction."""
 
@@ -178,6 +201,17 @@ class Desk(Protocol):
 
     async def apply_policy(self, channel: ChannelName, policy: RetryPolicy, *, who: str, why: str, now: Now) -> int:
         """Freeze another retry policy on every live row of the channel; returns how many."""
+
+    async def anomalies(self, channel: ChannelName, *, after: int, limit: int) -> Sequence[NotedOddity]:
+        """Give the channel's anomalies with ids above `after`, newest first."""
+
+    async def ask_capture(
+        self, channel: ChannelName, *, frames: int, until: int, who: str, why: str, now: Now
+    ) -> Capture:
+        """Ask the running gateways to keep the next `frames` frames as they come, until then (Unix ms) at most.
+
+        Raises OperatorError while another capture of the channel is open.
+        """
 
     def verify(self) -> AsyncIterator[Finding]:
         """Check rows against fingerprints, events, hashes and numbers; yields what is wrong."""

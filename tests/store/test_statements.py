@@ -13,7 +13,7 @@ from gateway.store.sqlite import migrate
 from gateway.store.sqlite.statements import NAME, ask, load, named
 from tests.store.samples import ManualClock
 
-FILES = ("intake", "outbox", "leases", "channels", "desk", "verify")
+FILES = ("intake", "outbox", "leases", "channels", "desk", "verify", "anomalies")
 BIG = ("messages", "contents", "events", "fingerprints", "replies", "late_answers")
 ALIAS = re.compile(r"(?:FROM|JOIN|UPDATE)\s+(\w+)\s+(?:AS\s+)?([a-z])\b")
 WALKS_ON_PURPOSE = {("verify", "counted"), ("verify", "sequences"), ("verify", "stray_fingerprints")}

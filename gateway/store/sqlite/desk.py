@@ -6,12 +6,17 @@ from uuid import UUID
 import apsw
 
 from gateway.core.lease import remaining
+from gateway.errors import OperatorError
+from gateway.model.anomalies import Capture, CaptureEnd, NotedOddity, Oddity
 from gateway.model.clock import Now
 from gateway.model.ids import ChannelName, RowId, row_of
 from gateway.model.review import ChannelSummary, EventRow, Finding, Halt, LeaseView, Row, RowFilter, StoredContent
-from gateway.model.states import State
+from gateway.model.states import Note, State
 from gateway.store.sqlite import rows as reading
 from gateway.store.sqlite.acts import Acts
+from gateway.store.sqlite.anomalies import Q as ODD
+from gateway.store.sqlite.anomalies import end_capture
+from gateway.store.sqlite.journal import note
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.rows import ROW_COLUMNS, Columns, due_of, event_of, halt_of
 from gateway.store.sqlite.statements import ask, named
@@ -107,6 +112,37 @@ class SqliteDesk(Acts):
             found = await self._read_rows(Q["events_of_row"], (after, limit, row))
         return [event_of(columns) for columns in found]
 
+    async def anomalies(self, channel: ChannelName, *, after: int, limit: int) -> Sequence[NotedOddity]:
+        """Give the channel's anomalies, newest first."""
+        return await self._readers.read(lambda db: _oddities(db, channel, after=after, limit=limit))
+
+    async def ask_capture(
+        self, channel: ChannelName, *, frames: int, until: int, who: str, why: str, now: Now
+    ) -> Capture:
+        """Ask for the next frames of a channel as they come; one capture of a channel at a time."""
+
+        def work(db: apsw.Connection) -> int:
+            number = _registered(db, channel)
+            for before, by, ends in ask(db, ODD["capture_of"], (number,)):
+                if now.wall < ends:
+                    raise OperatorError(f"a capture of channel {channel} is open already, asked for by {by}")
+                end_capture(db, before, CaptureEnd.EXPIRED, at=now.wall)
+            asked = int(ask(db, ODD["ask_capture"], (number, frames, who, why, now.wall, until))[0][0])
+            note(db, Note.CAPTURE_ASKED, at=now.wall, channel=number, actor=who, code=f"capture {asked}", reason=why)
+            return asked
+
+        return Capture(
+            id=await self._writer.submit(work),
+            channel=channel,
+            wanted=frames,
+            taken=0,
+            size=0,
+            who=who,
+            why=why,
+            since=now.wall,
+            until=until,
+        )
+
     def verify(self) -> AsyncIterator[Finding]:
         """Check the store against its own promises."""
         return Verification(self._readers).run()
@@ -170,7 +206,29 @@ def _summary(db: apsw.Connection, number: int, name: ChannelName) -> ChannelSumm
         last_sequence=number_of[0][0] if number_of else None,
         in_review=counts[State.FAILED] + counts[State.REJECTED],
         halted=_halts(db, number, name),
+        anomalies=dict(ask(db, ODD["tallies"], (number,))),
     )
+
+
+def _registered(db: apsw.Connection, name: ChannelName) -> int:
+    """Give the channel's number as the file knows it. Raises OperatorError for an unknown one."""
+    found = ask(db, named("channels")["channel"], (name,))
+    if not found:
+        raise OperatorError(f"there is no channel {name} in the store yet; start the gateway once")
+    return int(found[0][0])
+
+
+def _oddities(db: apsw.Connection, channel: ChannelName, *, after: int, limit: int) -> list[NotedOddity]:
+    found = ask(db, ODD["newest"], (_registered(db, channel), after, limit))
+    return [
+        NotedOddity(
+            id=number,
+            oddity=Oddity(
+                channel=channel, at=at, peer=peer, kind=kind, offset=offset, count=count, bytes_hex=bytes_hex
+            ),
+        )
+        for number, at, peer, kind, offset, count, bytes_hex in found
+    ]
 
 
 def _last_review(db: apsw.Connection, number: int) -> str | None:

@@ -12,6 +12,7 @@ from gateway.model.ids import ChannelName
 from gateway.ports.clock import Clock, Passing, pass_by
 from gateway.ports.observe import Observer
 from gateway.store.options import StoreOptions
+from gateway.store.sqlite.anomalies import SqliteAnomalies
 from gateway.store.sqlite.channels import Channels, register
 from gateway.store.sqlite.checkpoints import Checkpoints
 from gateway.store.sqlite.desk import SqliteDesk
@@ -31,7 +32,7 @@ from gateway.store.sqlite.writer import Writer
 
 
 class SqliteStore:
-    """The four doors, and the life of the file behind them. Made by `open_store`."""
+    """The doors, and the life of the file behind them. Made by `open_store`."""
 
     def __init__(
         self,
@@ -75,13 +76,15 @@ class SqliteStore:
             watch=self._watch,
             channels=self._channels,
             passing=passing,
-            options=options,
         )
         self.leases = SqliteLeases(
             writer=self._writer, watch=self._watch, policies=policies, options=options, random=random
         )
         self.desk = SqliteDesk(
             store_id=UUID(bytes=store_id), writer=self._writer, readers=self._readers, watch=self._watch
+        )
+        self.anomalies = SqliteAnomalies(
+            writer=self._writer, readers=self._readers, space=self._space, channels=self._channels
         )
         self._inspection = Inspection(path, options=options, on_damage=self._writer.fail)
         self._writer.failure.add_done_callback(self._end)

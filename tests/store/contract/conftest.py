@@ -10,7 +10,7 @@ import pytest
 from gateway.model.delivery import Taken, Term
 from gateway.model.ids import ChannelName, RowId
 from gateway.model.policy import OutcomePolicy
-from gateway.ports.store import Desk, Intake, Leases, Outbox
+from gateway.ports.store import Anomalies, Desk, Intake, Leases, Outbox
 from gateway.store.options import StoreOptions
 from gateway.store.sqlite.engine import open_store
 from tests.store.samples import ADT, GROUP, LAB, PARK, TTL, ManualClock, Notes, offer, seal, sending
@@ -25,6 +25,8 @@ class Store(Protocol):
     def outbox(self) -> Outbox: ...
     @property
     def leases(self) -> Leases: ...
+    @property
+    def anomalies(self) -> Anomalies: ...
     @property
     def desk(self) -> Desk: ...
     async def register(self, channels: Mapping[ChannelName, str]) -> None: ...
