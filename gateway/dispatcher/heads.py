@@ -14,7 +14,8 @@ class Heads:
     """What may go next, without asking the store."""
 
     def __init__(self, *, limit: int, foreign_wait: int) -> None:
-        self._limit = limit
+        self.limit = limit
+        """How many rows may be in the air at once."""
         self._foreign_wait = foreign_wait
         self._rows: dict[RowId, Head] = {}
         self._halted: set[str | None] = set()
@@ -77,7 +78,7 @@ class Heads:
             halted=halted,
             busy=(),
             flying=flying,
-            limit=self._limit,
+            limit=self.limit,
             now=now,
             foreign_wait=self._foreign_wait,
         )

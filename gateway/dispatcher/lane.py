@@ -171,13 +171,14 @@ class Lane:
         )
         following = self._following(connection, claim.row, settlement)
         decision = settled(self._lead, claim, prepared, outcome, settlement, now)
-        advance = await self._write(decision, following, **self._times(claim, prepared, settlement, now))
+        sending = None if following is None else self._sending(following[0])
+        advance = await self._write(decision, sending, **self._times(claim, prepared, settlement, now))
         self._lead.passing(Landmark.AFTER_SETTLE)
         if following is None:
             return None
-        ready = self._queue.peek(following.row)
-        if advance.claim is None or ready is None:
-            await self._refused(following.row)
+        head, ready = following
+        if advance.claim is None:
+            await self._refused(head.row)
             return None
         self._queue.heads.claimed(advance.claim)
         return advance.claim, ready
@@ -198,17 +199,16 @@ class Lane:
         knows = {Extension.STATUS, Extension.DEDUPE} & connection.granted.extensions
         return lost and bool(knows)
 
-    def _following(self, connection: Connection, row: RowId, settlement: Settlement) -> Sending | None:
-        """Plan the row to claim together with this settling: prepared, and nothing left to wait for."""
+    def _following(self, connection: Connection, row: RowId, settlement: Settlement) -> tuple[Head, Prepared] | None:
+        """Take the row to claim together with this settling: prepared, and nothing left to wait for."""
         if self._queue.is_stopping or not (connection.is_live and connection.is_prepared):
             return None
         plan = self._queue.heads.plan_after(row, settlement, self._lead.clock())
-        if not isinstance(plan, Ready) or self._queue.peek(plan.head.row) is None:
+        # Its own next try has to be planned afresh, once this settling is known.
+        if not isinstance(plan, Ready) or plan.head.row == row:
             return None
-        if plan.head.row == row:
-            # Its own next try: it has to be planned afresh once this settling is known.
-            return None
-        return self._sending(self._queue.heads.take(plan.head.row))
+        ready = self._queue.peek(plan.head.row)
+        return None if ready is None else (self._queue.heads.take(plan.head.row), ready)
 
     def _times(self, claim: Claim, prepared: Prepared, settlement: Settlement, now: Now) -> dict[str, float]:
         """Give what is known of a message's way, in seconds: waiting, server, and the whole once it is over."""

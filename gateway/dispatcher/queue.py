@@ -110,7 +110,13 @@ class ChannelQueue:
             ready = None if content is None else prepare(content)
             if ready is not None:
                 self._prepared[row] = ready
+                self._let_go_of_oldest()
         return ready
+
+    def _let_go_of_oldest(self) -> None:
+        """Keep no more texts than lanes can use: rows can be discarded, or move, after they were prepared."""
+        while len(self._prepared) > self.heads.limit * 2:
+            del self._prepared[next(iter(self._prepared))]
 
     def peek(self, row: RowId) -> Prepared | None:
         """Give the row if it is prepared already."""

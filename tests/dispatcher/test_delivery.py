@@ -334,3 +334,14 @@ async def test_the_times_of_a_message_s_way_are_told_once_each(tmp_path: Path) -
         assert {"server_seconds", "total_seconds"} <= set(last)
         assert "queue_seconds" not in last
         assert float(last["total_seconds"] or 0) >= float(last["server_seconds"] or 0) >= 0
+
+
+async def test_texts_of_rows_that_never_went_are_not_kept(tmp_path: Path) -> None:
+    async with rig(tmp_path) as site:
+        await site.offer_all(FIFTY)
+        supervisor = site.start(url="ws://127.0.0.1:9/ws/agent")
+        await site.until(lambda: bool(supervisor._deliveries))
+        queue = supervisor._deliveries[CHANNEL]._queue
+        for number in range(1, 10):
+            assert await queue.prepared(RowId(number)) is not None
+        assert [number for number in range(1, 10) if queue.peek(RowId(number))] == [8, 9]
