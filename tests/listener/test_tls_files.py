@@ -3,6 +3,7 @@
 import base64
 import os
 import shutil
+import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.errors import PortTaken
 from gateway.listener import tls_files
 from gateway.listener.options import TlsOptions
+from gateway.listener.server import Listener
 from gateway.listener.tls_expiry import earliest_end
 from gateway.listener.tls_files import DAY_MS, TlsFiles
 from gateway.model.policy import ClientCert
 from tests.listener.papers import Paper, Papers, channel, dial_tls
-from tests.listener.stage import ADT, Clock, LoopTime, Notes, SmallStore, Stage, listening, m, msa
+from tests.listener.stage import ADT, Clock, Ids, LoopTime, Notes, SmallStore, Stage, listening, m, msa
 
 
 @pytest.fixture
@@ -116,6 +119,29 @@ async def test_broken_files_are_told_of_before_anybody_connects(live: TlsOptions
         live.cert_file.write_text("broken", encoding="ascii")
         time.move(tls_files.CHECK_EVERY + 1)
         await stage.notes.until(lambda: bool(stage.notes.named("certificates-unusable")))
+
+
+async def test_nothing_is_looked_at_any_more_after_the_end(live: TlsOptions) -> None:
+    async with listening(SmallStore(), channel(live)) as stage:
+        await stage.listener.stop(grace=1)
+        files = stage.listener._files
+        assert files is not None
+        assert files._timer is not None
+        assert files._timer.cancelled()
+        host, port = stage.listener.address
+        with socket.create_server((host, port)):
+            again = Listener(
+                replace(channel(live), port=port),
+                store=SmallStore(),
+                observer=Notes(),
+                clock=Clock(),
+                new_id=Ids(),
+            )
+            with pytest.raises(PortTaken):
+                await again.start()
+        assert again._files is not None
+        assert again._files._timer is not None
+        assert again._files._timer.cancelled()
 
 
 async def test_a_new_authority_counts_from_the_next_handshake(live: TlsOptions, papers: Papers, tmp_path: Path) -> None:

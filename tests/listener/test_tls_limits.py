@@ -15,7 +15,7 @@ import pytest
 
 from gateway.listener import tls_buffers
 from gateway.listener.door import Guest, origin_of
-from gateway.listener.options import AckOptions, ChannelOptions, Patience
+from gateway.listener.options import AckOptions, ChannelOptions, Patience, TlsOptions
 from gateway.listener.premises import OVERFLOW, SMALL, Premises
 from gateway.listener.server import Listener
 from gateway.listener.session import Session
@@ -299,11 +299,13 @@ def test_a_paused_connection_can_always_read_the_rest_of_its_record() -> None:
 
 
 @asynccontextmanager
-async def cramped(most: int, store: SmallStore, tls: object = None) -> AsyncIterator[tuple[Stage, Premises]]:
+async def cramped(
+    most: int, store: SmallStore, tls: TlsOptions | None = None, *, pause: float = 5.0
+) -> AsyncIterator[tuple[Stage, Premises]]:
     """Run a channel of a gateway with little memory."""
     premises = Premises(max_buffered_bytes=most)
     notes, clock, ids = Notes(), Clock(), Ids()
-    options = ChannelOptions(name=ADT) if tls is None else channel(tls)  # type: ignore[arg-type]  # given by the tests
+    options = ChannelOptions(name=ADT, tls=tls, patience=Patience(pause=pause))
     listener = Listener(options, store=store, observer=notes, clock=clock, new_id=ids, premises=premises)
     await listener.start()
     stage = Stage(listener=listener, notes=notes, clock=clock, ids=ids)
@@ -424,7 +426,7 @@ async def test_frames_that_wait_for_their_turn_are_counted() -> None:
 
 async def test_whoever_overflows_memory_is_closed_at_once_and_whole_messages_are_put_off() -> None:
     store = SmallStore(is_held=True)
-    async with cramped(100 * KIB, store) as (stage, premises):
+    async with cramped(100 * KIB, store, pause=3600) as (stage, premises):
         # Complete messages that wait for their commit: nothing of them can be given back.
         waiting = await stage.sender()
         messages = [m(f"W{each}", patient="X" * 30 * KIB) for each in range(5)]
