@@ -24,7 +24,6 @@ def store_options(settings: Settings) -> StoreOptions:
     """Give what the store is told."""
     return StoreOptions(
         low_space=settings.store.low_space,
-        dedupe_window=round(max(channel.dedupe.window for channel in settings.channel) * 1_000),
         retry_initial=round(min(channel.retry.initial for channel in settings.channel) * 1_000),
     )
 
@@ -49,7 +48,9 @@ def channel_options(channel: Channel) -> ChannelOptions:
             unavailable=channel.ack.unavailable,
         ),
         dedupe_key=channel.dedupe.key,
+        dedupe_window=round(channel.dedupe.window * 1_000),
         on_collision=channel.dedupe.on_collision,
+        on_failed_retransmit=channel.dedupe.on_failed_retransmit,
         require_control_id=channel.require_control_id,
         accept=AcceptOptions(
             types=frozenset(channel.accept.types),

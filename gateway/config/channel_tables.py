@@ -3,7 +3,15 @@
 from pydantic import Field, ValidationInfo, field_validator
 
 from gateway.config.values import DAY, YEAR, Count, EventName, Flag, MshPath, Seconds, Table, Word
-from gateway.model.policy import AckMode, OnCollision, OnDeadline, OnUnavailable, RetryPolicy, Strategy
+from gateway.model.policy import (
+    AckMode,
+    OnCollision,
+    OnDeadline,
+    OnFailedRetransmit,
+    OnUnavailable,
+    RetryPolicy,
+    Strategy,
+)
 
 
 class Ack(Table):
@@ -55,6 +63,13 @@ class Dedupe(Table):
         default=OnCollision.REJECT,
         description="A known key with other bytes: `reject` it, `accept` it as new, or `quarantine` it for review.",
         examples=["reject"],
+    )
+    on_failed_retransmit: OnFailedRetransmit = Field(
+        default=OnFailedRetransmit.KEEP,
+        description="A retransmit of a row in review is always answered as stored and flags the row. `requeue` also "
+        "queues the row again if all that its sends met was trouble of the server (error code `retry-exhausted`, no "
+        "attempt counted, never in doubt); `keep` leaves that to a person.",
+        examples=["keep"],
     )
 
     @field_validator("key")

@@ -194,6 +194,8 @@ class FrameIntake:
             self._observer.event(name, channel=self._options.name, row=receipt.row, code=code)
         else:
             self._observer.event(name, channel=self._options.name, row=receipt.row)
+        if receipt.revived:
+            self._observer.event("revived", channel=self._options.name, row=receipt.row)
 
     def _answer(self, message: Message, receipt: Receipt, slot: Slot) -> None:
         agreement = message.agreement

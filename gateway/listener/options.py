@@ -5,6 +5,7 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from gateway.model.ids import ChannelName
+from gateway.model.intake import FOURTEEN_DAYS
 from gateway.model.policy import (
     AckMode,
     BatchMode,
@@ -12,6 +13,7 @@ from gateway.model.policy import (
     Framing,
     OnCollision,
     OnDeadline,
+    OnFailedRetransmit,
     OnUnavailable,
     SequenceMode,
     TlsVersion,
@@ -103,7 +105,8 @@ class Patience:
 class ChannelOptions:
     """One channel's intake.
 
-    `host` and `port` are bound (port 0 picks a free one). `dedupe_key` holds MSH paths. `encoding` fixed for the
+    `host` and `port` are bound (port 0 picks a free one). `dedupe_key` holds MSH paths;
+    `dedupe_window` is in ms, from when a row was settled. `encoding` fixed for the
     channel, or None: MSH-18 decides, `default_encoding` where it is empty; `fallback_encoding` reads bytes that do
     not fit (`windows-1252`), or `reject`. `order_by` None (or empty): one strict order; else the fields whose values
     order separately. `allow` empty: every address. `rate_limit` in messages per second for the channel, 0: none.
@@ -121,7 +124,9 @@ class ChannelOptions:
     patience: Patience = Patience()
     ack: AckOptions = AckOptions()
     dedupe_key: tuple[str, ...] = ADDRESSING
+    dedupe_window: int = FOURTEEN_DAYS
     on_collision: OnCollision = OnCollision.REJECT
+    on_failed_retransmit: OnFailedRetransmit = OnFailedRetransmit.KEEP
     require_control_id: bool = True
     accept: AcceptOptions = AcceptOptions()
     sequence: SequenceMode = SequenceMode.OFF

@@ -130,6 +130,8 @@ class Reader:
             on_collision=options.on_collision,
             remote=remote,
             received_at=received_at,
+            window=options.dedupe_window,
+            on_failed_retransmit=options.on_failed_retransmit,
         )
         return Message(header=header, agreement=agreement, offer=offer)
 

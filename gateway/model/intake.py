@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.model.ids import ChannelName, ControlId, RowId
-from gateway.model.policy import OnCollision
+from gateway.model.policy import OnCollision, OnFailedRetransmit
 from gateway.model.states import AnswerState, ErrorCode, State
+
+FOURTEEN_DAYS = 14 * 86_400_000
 
 
 class Admission(StrEnum):
@@ -25,7 +27,9 @@ class Offer:
     `original` is every byte between VT and FS; `sha256` its 32-byte digest; `key` the 16-byte digest of the
     dedupe key; `stamped` asks for the channel's next sequence number; `encoding` is the Python codec name the
     bytes are read with; `flags` are fixed words (`encoding-mismatch`, `unknown-charset`) shown on the row.
-    `answer` is PENDING when an application answer is owed. `received_at` is Unix time in ms.
+    `answer` is PENDING when an application answer is owed. `received_at` is Unix time in ms. `window`: ms that its
+    fingerprint lives after its row was settled. `on_failed_retransmit`: what it does to a row in review that it is a
+    copy of.
     """
 
     channel: ChannelName
@@ -47,6 +51,8 @@ class Offer:
     on_collision: OnCollision
     remote: str
     received_at: int
+    window: int = FOURTEEN_DAYS
+    on_failed_retransmit: OnFailedRetransmit = OnFailedRetransmit.KEEP
 
 
 Seal = Callable[[Admission, int | None], bytes]
@@ -62,7 +68,7 @@ class Receipt:
 
     `row` is the row that holds the message: the new one, the replayed one, or the `nacked` one of a collision.
     `answer` is the stored commit answer, byte for byte (b"" if none is owed). `application_answer` is the
-    stored application answer if the server has already given one.
+    stored application answer if the server has already given one. `revived`: this retransmit queued its row again.
     """
 
     admission: Admission
@@ -71,6 +77,7 @@ class Receipt:
     sequence: int | None
     answer: bytes
     application_answer: bytes | None
+    revived: bool = False
 
     @property
     def replayed(self) -> bool:

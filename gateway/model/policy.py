@@ -38,6 +38,13 @@ class OnCollision(StrEnum):
     QUARANTINE = "quarantine"
 
 
+class OnFailedRetransmit(StrEnum):
+    """What becomes of a row in review whose sender sends it again."""
+
+    KEEP = "keep"
+    REQUEUE = "requeue"
+
+
 class OnRejected(StrEnum):
     """What a finally refused or exhausted row does to the rows behind it."""
 

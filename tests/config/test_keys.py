@@ -77,6 +77,7 @@ CASES: dict[str, Case] = {
     ),
     "channel.dedupe.window": Case("3600", ("0", "59", '"1d"', "inf")),
     "channel.dedupe.on_collision": Case('"accept"', ('"drop"', "1")),
+    "channel.dedupe.on_failed_retransmit": Case('"requeue"', ('"revive"', "1", "true")),
     "channel.require_control_id": Case("false", ("0", '"no"')),
     "channel.accept.types": Case('["ADT^A01", "ORU"]', ('["adt"]', '["ADT^*"]', '"ADT"', "[1]")),
     "channel.accept.versions": Case('["2.3", "2.5.1"]', ('[""]', '"2.3"', "[2.3]")),

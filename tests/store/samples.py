@@ -7,8 +7,8 @@ from typing import Any
 from gateway.model.clock import Now
 from gateway.model.delivery import Again, Finish, GiveUp, Release, Sending, ServerReply, Settled, Settlement, Term
 from gateway.model.ids import ChannelName, ControlId, RowId
-from gateway.model.intake import Admission, Offer, Receipt, Refusal
-from gateway.model.policy import OnCollision, OutcomePolicy, RetryPolicy
+from gateway.model.intake import FOURTEEN_DAYS, Admission, Offer, Receipt, Refusal
+from gateway.model.policy import OnCollision, OnFailedRetransmit, OutcomePolicy, RetryPolicy
 from gateway.model.states import AnswerState, ErrorCode, Event
 from gateway.ports.observe import Fact
 
@@ -70,6 +70,8 @@ def offer(
     received_at: int = 1_770_000_000_000,
     sender: str = "SNDAPP",
     size: int = 0,
+    window: int = FOURTEEN_DAYS,
+    on_failed_retransmit: OnFailedRetransmit = OnFailedRetransmit.KEEP,
 ) -> Offer:
     """Give an offer whose key depends on channel and control id alone."""
     original = f"MSH|^~\\&|SNDAPP|||||||{control_id}|P|2.5.1\rNTE|1||{text}\r".encode() + b"x" * size
@@ -93,6 +95,8 @@ def offer(
         on_collision=on_collision,
         remote="127.0.0.1:50000",
         received_at=received_at,
+        window=window,
+        on_failed_retransmit=on_failed_retransmit,
     )
 
 
@@ -131,6 +135,8 @@ ACCEPT = Finish(event=Event.ACCEPTED)
 REFUSE = Finish(event=Event.REFUSED, code=ErrorCode.UPSTREAM_REJECTED)
 REFUSE_AND_HALT = Finish(event=Event.REFUSED, code=ErrorCode.UPSTREAM_REJECTED, halts=True)
 RETRY = Again(event=Event.RETRY, wait=1_000, counted=True, code=ErrorCode.UPSTREAM_ERROR)
+TROUBLE = Again(event=Event.RETRY, wait=0, counted=False, code=ErrorCode.SERVER_ERROR)
+EXHAUSTED = GiveUp(event=Event.EXHAUSTED, code=ErrorCode.RETRY_EXHAUSTED)
 HOLD = GiveUp(event=Event.IN_DOUBT, code=ErrorCode.RESPONSE_TIMEOUT)
 HOLD_AND_HALT = GiveUp(event=Event.IN_DOUBT, code=ErrorCode.RESPONSE_TIMEOUT, halts=True)
 RELEASE = Release()

@@ -1,5 +1,6 @@
 """Two processes on one store: the second takes messages, and takes over when the first is gone or frozen."""
 
+import asyncio
 import os
 import signal
 
@@ -45,3 +46,17 @@ async def test_a_leader_frozen_past_its_lease_changes_no_state_when_it_wakes(sit
     assert fresh == [row["control_id"] for row in rows]
     log = site.log.read_text()
     assert "stale-abort" not in log
+
+
+async def test_twenty_copies_at_one_instant_over_two_processes_are_one_row_and_twenty_equal_answers(site: Site) -> None:
+    await site.serve()
+    gateways = [await site.gateway(site.config(name)) for name in ("one", "two")]
+    addresses = [gateway.ready["channels"]["adt"] for gateway in gateways] * 10
+    answers = await asyncio.gather(*(exchange(address, message("D1")) for address in addresses))
+    assert len({answer for (answer,) in answers}) == 1
+    assert b"MSA|AA|D1" in answers[0][0]
+    (row,) = await site.settled(site.folder / "one.toml", 1)
+    assert (row["sequence"], row["repeats"]) == (1, 19)
+    await exchange(addresses[1], message("D2"))
+    assert [row["sequence"] for row in await site.settled(site.folder / "one.toml", 2)] == [1, 2]
+    assert [line["body"].split("|")[9] for line in site.taken()] == ["D1", "D2"]

@@ -64,7 +64,7 @@ class Acts:
             target = _target(db, row, Event.REQUEUED)
             db.execute(Q["requeue"], (row,))
             _note(db, target, Event.REQUEUED, who=who, why=why, now=now)
-            lift_halt(db, row, actor=who, now=now)
+            lift_halt(db, row, actor=who, at=now.wall)
             return target.name
 
         await self._act(work, lambda name: name)
@@ -96,7 +96,7 @@ class Acts:
                 db.execute(Q["forget"], (target.channel, target.key, target.sha256, row))
                 db.execute(Q["flag"], (row, with_flag(target.flags, FORGOTTEN)))
             _note(db, target, event, who=who, why=why, now=now)
-            lift_halt(db, row, actor=who, now=now)
+            lift_halt(db, row, actor=who, at=now.wall)
             return target.name
 
         await self._act(work, lambda name: name)

@@ -179,10 +179,10 @@ def halt(db: apsw.Connection, row: RowId, *, channel: int, partition: str, code:
     note(db, Note.HALTED, at=now.wall, row=row, channel=channel, code=code)
 
 
-def lift_halt(db: apsw.Connection, row: RowId, *, actor: str, now: Now) -> None:
+def lift_halt(db: apsw.Connection, row: RowId, *, actor: str, at: int) -> None:
     """Lift the halt a row holds over its partition, now that the row is decided."""
     for (channel,) in ask(db, Q["lift_row_halt"], (row,)):
-        note(db, Note.RESUMED, at=now.wall, row=row, channel=channel, actor=actor)
+        note(db, Note.RESUMED, at=at, row=row, channel=channel, actor=actor)
 
 
 def late(db: apsw.Connection, term: Term, settled: Settled, now: Now) -> bool:
@@ -213,7 +213,7 @@ def late(db: apsw.Connection, term: Term, settled: Settled, now: Now) -> bool:
         code=code,
     )
     store_reply(db, settled)
-    lift_halt(db, settled.row, actor=SYSTEM, now=now)
+    lift_halt(db, settled.row, actor=SYSTEM, at=now.wall)
     if settlement.halts:
         halt(db, settled.row, channel=channel, partition=partition, code=code, now=now)
     return True

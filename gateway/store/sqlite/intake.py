@@ -1,6 +1,7 @@
 """The listener's door: admits, numbers, answers and stores one message in one transaction. Needs no lease."""
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import apsw
@@ -9,12 +10,13 @@ from gateway.core.admission import admit
 from gateway.core.states import advance
 from gateway.errors import BugError, Unavailable
 from gateway.model.clock import Now
-from gateway.model.ids import ChannelName, RowId
+from gateway.model.ids import SYSTEM, ChannelName, RowId
 from gateway.model.intake import Admission, ApplicationAnswer, Offer, Receipt, Refusal, Seal
+from gateway.model.policy import OnFailedRetransmit
 from gateway.model.states import AnswerState, ErrorCode, Event, Landmark, Note, State
 from gateway.ports.clock import Passing
-from gateway.store.options import StoreOptions
 from gateway.store.sqlite.channels import Channels
+from gateway.store.sqlite.dispatch import lift_halt
 from gateway.store.sqlite.faults import STOPPING
 from gateway.store.sqlite.journal import note
 from gateway.store.sqlite.readers import Readers
@@ -32,6 +34,9 @@ OVERHEAD = 1_024
 
 RETRANSMITTED = "retransmitted"
 """Flag of a row in review, or ended by a refusal or a person, whose sender sent it again."""
+
+REVIVED = "its sender sent it again"
+"""Why a retransmit queued a row in review again."""
 
 _BIRTH = {Admission.NEW: Event.ACCEPTED, Admission.QUARANTINED: Event.QUARANTINED, Admission.COLLISION: Event.REFUSED}
 _BORN = {admission: advance(None, event) for admission, event in _BIRTH.items()}
@@ -51,7 +56,6 @@ class SqliteIntake:
         watch: Watch,
         channels: Channels,
         passing: Passing,
-        options: StoreOptions,
     ) -> None:
         self._writer = writer
         self._readers = readers
@@ -59,7 +63,6 @@ class SqliteIntake:
         self._watch = watch
         self._channels = channels
         self._passing = passing
-        self._window = options.dedupe_window
         self.is_stopping = False
 
     @property
@@ -85,13 +88,15 @@ class SqliteIntake:
     def _admitted(self, channel: ChannelName, receipt: Receipt) -> None:
         if receipt.admission is Admission.NEW:
             self._watch.bump(channel)
+        elif receipt.revived:
+            self._watch.bump(channel, reload=True)
 
     async def _stored_answer(self, offer: Offer, trouble: Unavailable) -> Receipt:
         """Answer a known retransmit from what is stored, although nothing can be written now."""
         channel = self._channels.number(offer.channel)
 
         def look(db: apsw.Connection) -> Receipt | None:
-            row = self._known(offer, ask(db, _LOOK_UP, (channel, offer.key))).get(offer.sha256)
+            row = _known(offer, ask(db, _LOOK_UP, (channel, offer.key))).get(offer.sha256)
             return None if row is None else _replay(row, _replayed(db, row))
 
         receipt = await self._readers.snapshot(look)
@@ -104,7 +109,7 @@ class SqliteIntake:
     def _admit(self, offer: Offer, seal: Seal, channel: int, db: apsw.Connection) -> Receipt:
         """One offer, whole: looked up, numbered, sealed, stored."""
         found = ask(db, _LOOK_UP, (channel, offer.key))
-        known = self._known(offer, found)
+        known = _known(offer, found)
         admission = admit(sha256=offer.sha256, known=known, on_collision=offer.on_collision)
         newest, last = found[0][:2]
         match admission:
@@ -122,14 +127,6 @@ class SqliteIntake:
                 _insert(db, offer, channel, receipt)
                 self._passing(Landmark.AFTER_INSERT)
                 return receipt
-
-    def _known(self, offer: Offer, found: list[Columns]) -> dict[bytes, RowId]:
-        """Give the bytes seen under the offer's key, and their rows; a fingerprint ends with its window."""
-        return {
-            digest: RowId(row)
-            for _, _, digest, row, settled_at in found
-            if digest is not None and (settled_at is None or offer.received_at < settled_at + self._window)
-        }
 
     # --- on the loop again ---
 
@@ -159,6 +156,15 @@ class SqliteIntake:
                 note(db, Note.ANSWER_DELIVERED, at=now.wall, row=row, channel=channel, reason=state)
 
         await self._writer.submit(work)
+
+
+def _known(offer: Offer, found: list[Columns]) -> dict[bytes, RowId]:
+    """Give the bytes seen under the offer's key, and their rows; a fingerprint ends with its window."""
+    return {
+        digest: RowId(row)
+        for _, _, digest, row, settled_at in found
+        if digest is not None and (settled_at is None or offer.received_at < settled_at + offer.window)
+    }
 
 
 def _insert(db: apsw.Connection, offer: Offer, channel: int, receipt: Receipt) -> None:
@@ -203,15 +209,39 @@ def _replay(row: RowId, columns: Columns) -> Receipt:
 
 
 def _count_replay(db: apsw.Connection, offer: Offer, channel: int, row: RowId) -> Receipt:
-    """Count a retransmit; one of a row a person should look at is flagged there, once."""
+    """Count a retransmit; one of a row a person should look at is flagged there, once, or revives it if it may."""
     columns = _replayed(db, row)
     receipt = _replay(row, columns)
     db.execute(_COUNT_REPEAT, (row,))
     flags = columns[3]
+    if offer.on_failed_retransmit is OnFailedRetransmit.REQUEUE and _revive(db, offer, channel, row):
+        return replace(receipt, state=State.QUEUED, application_answer=None, revived=True)
     if receipt.state in _SHOWN_AGAIN and (flagged := with_flag(flags, RETRANSMITTED)) != flags:
         db.execute(Q["flag_row"], (row, flagged))
         note(db, Note.RETRANSMITTED, at=offer.received_at, row=row, channel=channel)
     return receipt
+
+
+def _revive(db: apsw.Connection, offer: Offer, channel: int, row: RowId) -> bool:
+    """Queue a row in review again, if all that its sends met was trouble of the server; False: a person decides."""
+    for before, send in ask(db, Q["revivable"], (row,)):
+        db.execute(named("desk")["requeue"], (row,))
+        after = advance(State(before), Event.REQUEUED)
+        note(
+            db,
+            Event.REQUEUED,
+            at=offer.received_at,
+            row=row,
+            channel=channel,
+            before=State(before),
+            after=after,
+            send=send,
+            reason=REVIVED,
+        )
+        lift_halt(db, row, actor=SYSTEM, at=offer.received_at)
+        db.execute(named("outbox")["count_act"])
+        return True
+    return False
 
 
 def _collision(offer: Offer, answer: bytes) -> Refusal:

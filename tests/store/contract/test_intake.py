@@ -205,6 +205,20 @@ async def test_a_fingerprint_lives_for_its_window_after_the_settling(leader: Lea
     assert await findings(leader.store) == []
 
 
+async def test_every_channel_keeps_to_its_own_window(leader: Leader, clock: ManualClock) -> None:
+    for channel, window in ((ADT, DAY), (LAB, 3 * DAY)):
+        row = (await leader.store.intake.accept(offer("A1", channel=channel, window=window), seal)).row
+        await leader.store.desk.discard(row, who="ann", why="test", forget=False, now=clock())
+    clock.forward(2 * DAY)
+    again = {
+        channel: await leader.store.intake.accept(
+            offer("A1", channel=channel, window=window, received_at=clock.wall), seal
+        )
+        for channel, window in ((ADT, DAY), (LAB, 3 * DAY))
+    }
+    assert (again[ADT].admission, again[LAB].admission) == (Admission.NEW, Admission.REPLAY)
+
+
 async def test_a_key_whose_window_ended_collides_with_nothing(leader: Leader, clock: ManualClock) -> None:
     [row] = await leader.accept("A1")
     await leader.fly(row)

@@ -29,6 +29,15 @@ UPDATE messages SET repeats = repeats + 1 WHERE id = ?1;
 -- Returns nothing, ever.
 UPDATE messages SET flags = ?2 WHERE id = ?1;
 
+-- name: revivable
+-- Nothing: the row is not in review, or a person must decide: a counted attempt or a doubt is in its history.
+SELECT m.state, m.sends FROM messages m
+WHERE m.id = ?1 AND m.state = 'failed' AND m.error_code = 'retry-exhausted' AND m.attempts = 0 AND m.link_losses = 0
+      AND NOT EXISTS (SELECT 1 FROM events e
+                      WHERE e.row = m.id
+                            AND (e.kind = 'in-doubt'
+                                 OR e.code IN ('response-timeout', 'interrupted', 'answer-mismatch')));
+
 -- name: insert_arrival
 -- Returns nothing; writes the row, its content, its fingerprint (if it has a key), its number and its first event.
 INSERT INTO arrivals (id, channel_id, state, live, partition, barrier, settled_at, error_code, answer_state, sequence,
