@@ -41,6 +41,7 @@ async def _one(stage: Stage, gateway: Gateway) -> None:
     stage.told(f"intake: {ONE}")
     raw = await stage.sync_rate()
     load, cost = await stage.load(gateway, gateway.senders(1), seconds=stage.options.seconds)
+    raw = (raw + await stage.sync_rate()) / 2
     stage.ledger.trace(ONE).add(load.rate, cost, load=load, share=load.generator_share)
     stage.ledger.note("B1", load.rate / raw)
 
@@ -51,6 +52,7 @@ async def _many(stage: Stage, gateway: Gateway, name: str, *, is_measured: bool 
     raw = await stage.sync_rate()
     targets = gateway.senders(stage.options.senders)
     load, cost = await stage.load(gateway, targets, seconds=stage.options.seconds, processes=PROCESSES)
+    raw = (raw + await stage.sync_rate()) / 2
     stage.ledger.trace(name).add(load.rate, cost, load=load, share=load.generator_share)
     if is_measured:
         stage.ledger.note("B2", load.rate / raw)

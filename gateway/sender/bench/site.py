@@ -22,6 +22,7 @@ NOWHERE = "ws://127.0.0.1:9/ws/agent"
 _HEAD = """\
 [gateway]
 data_dir = "{data}"
+max_connections = {all}
 [store]
 low_space = 16777216
 [metrics]
@@ -45,7 +46,7 @@ max_connections_per_address = {connections}
 
 def config(data: Path, *, url: str, channels: int, connections: int) -> str:
     """Write the configuration: the defaults, but for what a bench cannot do without."""
-    head = _HEAD.format(data=data, url=url)
+    head = _HEAD.format(data=data, url=url, all=channels * connections)
     return head + "".join(_CHANNEL.format(number=number, connections=connections) for number in range(channels))
 
 
