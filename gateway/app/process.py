@@ -4,17 +4,19 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from gateway.app import world
+from gateway.app.captures import Captures
+from gateway.app.oddities import MOST, Oddities
 from gateway.app.ready import write_ready
 from gateway.app.storage import opened
 from gateway.app.translate import channel_options, dispatch_options, link_options
 from gateway.config.settings import Settings
 from gateway.config.upstream import Upstream
 from gateway.dispatcher.supervisor import Doors, Supervisor, World
-from gateway.errors import StoreFailed
+from gateway.errors import GatewayError, StoreFailed
 from gateway.listener.premises import Premises
 from gateway.listener.server import Listener
 from gateway.observe.http import StatusServer
@@ -38,6 +40,7 @@ class Process:
         self._premises = Premises(
             max_connections=settings.gateway.max_connections, max_buffered_bytes=settings.gateway.max_buffered_bytes
         )
+        self._oddities = Oddities(observatory, clock=world.clock)
         self._listeners: dict[str, Listener] = {}
         self._supervisors: dict[str, Supervisor] = {}
         self._links: dict[str, WebSocketLink] = {}
@@ -53,9 +56,10 @@ class Process:
             self._store = store
             await store.register({channel.channel_name: channel.upstream for channel in self._settings.channel})
             status = await self._start_status(stack, store)
-            await self._bind(stack, store)
+            captures = self._captures(store)
+            await self._bind(stack, store, captures)
             self._announce(ready_file, status)
-            await self._work(store, stop)
+            await self._work(store, captures, stop)
 
     async def _start_status(self, stack: AsyncExitStack, store: SqliteStore) -> StatusServer:
         """Serve /metrics, /healthz and /readyz from the first moment on."""
@@ -73,18 +77,19 @@ class Process:
         stack.push_async_callback(status.stop)
         return status
 
-    async def _bind(self, stack: AsyncExitStack, store: SqliteStore) -> None:
+    async def _bind(self, stack: AsyncExitStack, store: SqliteStore, captures: Captures) -> None:
         """Bind every channel; one that cannot be bound refuses the start as a whole, and nothing stays bound."""
         new_id = world.answer_ids()
         for channel in self._settings.channel:
             listener = Listener(
                 channel_options(channel),
                 store=store.intake,
-                observer=self._observatory,
+                observer=self._oddities,
                 clock=world.clock,
                 new_id=new_id,
                 passing=self._passing,
                 premises=self._premises,
+                tap=captures,
             )
             await listener.start()
             stack.push_async_callback(listener.stop, grace=0.0)
@@ -100,11 +105,16 @@ class Process:
             facts = {"pid": os.getpid(), "channels": channels, "metrics": metrics, "console": None}
             write_ready(ready_file, facts)
 
-    async def _work(self, store: SqliteStore, stop: asyncio.Event) -> None:
+    def _captures(self, store: SqliteStore) -> Captures:
+        data_dir = self._settings.gateway.data_dir
+        return Captures(store.anomalies, data_dir=data_dir, clock=world.clock, observer=self._observatory)
+
+    async def _work(self, store: SqliteStore, captures: Captures, stop: asyncio.Event) -> None:
         """Lead where we may, until told to stop or the store fails."""
         holder = world.holder(self._settings.gateway.node_name)
         async with asyncio.TaskGroup() as tasks:
             failure = tasks.create_task(_fail_with(store))
+            aside = [tasks.create_task(self._oddities.run(store.anomalies)), tasks.create_task(captures.run())]
             leading = [
                 tasks.create_task(self._supervisor(store, upstream, holder).run())
                 for upstream in self._settings.upstream
@@ -112,8 +122,11 @@ class Process:
             await stop.wait()
             self._observatory.event("stopping", grace=self._settings.gateway.shutdown_grace)
             await self._wind_down()
-            for task in (*leading, failure):
+            for task in (*leading, *aside, failure):
                 task.cancel()
+        with suppress(GatewayError):
+            await captures.write()
+            await self._oddities.flush(store.anomalies, limit=MOST)
         self._observatory.event("stopped")
 
     async def _wind_down(self) -> None:

@@ -6,7 +6,7 @@ from io import TextIOWrapper
 import typer
 
 from gateway import __version__
-from gateway.cli import acts, benching, reading, receiving, sending, serve, torturing, watching
+from gateway.cli import acts, benching, oddities, reading, receiving, sending, serve, torturing, watching
 
 _EXIT_CODES = "Exit codes: 0 done, 1 refused or not found, 2 usage or configuration, 3 the gateway's own trouble."
 
@@ -31,6 +31,8 @@ app.command(epilog="Example: hl7-gateway why adt")(reading.why)
 app.command(name="list", epilog="Example: hl7-gateway list --channel adt --state failed")(reading.list_)
 app.command(epilog="Example: hl7-gateway show 1207")(reading.show)
 app.command(epilog="Example: hl7-gateway events --follow")(watching.events)
+app.command(epilog="Example: hl7-gateway anomalies adt --follow")(oddities.anomalies)
+app.command(epilog='Example: hl7-gateway capture adt --next 5 --reason "doubled fields"')(oddities.capture)
 app.command(epilog='Example: hl7-gateway requeue 1207 --reason "server was repaired"')(acts.requeue)
 app.command(epilog='Example: hl7-gateway resolve 1207 --reason "seen in the ward list"')(acts.resolve)
 app.command(epilog='Example: hl7-gateway discard 1207 --reason "test message"')(acts.discard)

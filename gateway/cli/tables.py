@@ -6,8 +6,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gateway.cli.screen import Cell, Column, table
+from gateway.console.hints import hint
 from gateway.console.plain import clock_time, control_text, span
 from gateway.console.values import ChannelStatus, Status, Waiting
+from gateway.model.anomalies import NotedOddity
 from gateway.model.review import EventRow, LeaseView, Row
 from gateway.model.states import State
 
@@ -50,6 +52,21 @@ EVENT_COLUMNS = (
     Column(title="DETAIL", share=5),
 )
 
+ANOMALY_COLUMNS = (
+    Column(title="TIME (UTC)", width=19),
+    Column(title="PEER", width=16, cut=True),
+    Column(title="KIND", width=17),
+    Column(title="AT", width=6, right=True),
+    Column(title="DETAIL", share=1),
+)
+
+_COUNT_COLUMNS = (
+    Column(title="CHANNEL", share=1, cut=True),
+    Column(title="ANOMALY", width=17),
+    Column(title="TIMES", width=7, right=True),
+    Column(title="MEANING", share=3),
+)
+
 
 def row_cells(row: Row) -> tuple[Cell, ...]:
     """Give one line of a listing."""
@@ -74,6 +91,15 @@ def event_cells(event: EventRow) -> tuple[Cell, ...]:
     )
 
 
+def anomaly_cells(noted: NotedOddity) -> tuple[Cell, ...]:
+    """Give one line of a listing: how many bytes, which ones where they may be shown, and what that means."""
+    oddity = noted.oddity
+    size = "1 byte" if oddity.count == 1 else f"{oddity.count} bytes"
+    shown = f" ({oddity.bytes_hex})" if oddity.bytes_hex else ""
+    words = f": {hint(oddity.kind)}" if hint(oddity.kind) else ""
+    return (clock_time(oddity.at), oddity.peer, oddity.kind, str(oddity.offset), f"{size}{shown}{words}")
+
+
 def status_view(status: Status) -> RenderableType:
     """Give channels and upstreams at a glance."""
     channels = (
@@ -92,11 +118,13 @@ def status_view(status: Status) -> RenderableType:
         Column(title="EPOCH", width=6, right=True),
         Column(title="LEASE", width=7, right=True),
     )
-    return Group(
+    parts: list[RenderableType] = [
         table(channels, (_channel_cells(each, status.at) for each in status.channels)),
         Text(),
         table(upstreams, (_lease_cells(each) for each in status.leases)),
-    )
+    ]
+    odd = [cells for each in status.channels for cells in _anomaly_counts(each)]
+    return Group(*parts, Text(), table(_COUNT_COLUMNS, odd)) if odd else Group(*parts)
 
 
 def state_text(state: State) -> Text:
@@ -128,6 +156,11 @@ def _channel_cells(status: ChannelStatus, at: int) -> tuple[Cell, ...]:
         summary.last_error or "",
         clock_time(reason.until)[11:] if reason.until is not None else "",
     )
+
+
+def _anomaly_counts(status: ChannelStatus) -> Iterator[tuple[Cell, ...]]:
+    for kind, times in sorted(status.summary.anomalies.items()):
+        yield status.summary.channel, kind, str(times), hint(kind)
 
 
 def _lease_cells(lease: LeaseView) -> tuple[Cell, ...]:

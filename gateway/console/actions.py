@@ -1,6 +1,6 @@
 """The one service layer of operators: questions and acts, with who and why. Never formats, never skips the record."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from gateway.console.inquiry import Inquiry, empty_summary
 from gateway.console.outline import ack_code, outline
@@ -16,11 +16,17 @@ from gateway.console.values import (
     Shown,
     Status,
 )
+from gateway.model.anomalies import Capture, NotedOddity
 from gateway.model.ids import ChannelName, RowId
 from gateway.model.review import Finding, Row, RowFilter, StoredContent
 from gateway.ports.clock import Clock
 from gateway.ports.store import Desk
 from gateway.wire.charset import decode_stored
+
+LONGEST_CAPTURE = 1_000
+"""Frames one capture may ask for."""
+
+_CAPTURE_LASTS = 3_600_000
 
 
 class Actions:
@@ -120,6 +126,18 @@ class Actions:
         """Lift every halt of a channel; gives how many there were."""
         channel = await self._channel(text)
         return await self._desk.resume(channel, who=self._who, why=_reason(why), now=self._clock())
+
+    async def anomalies(self, text: str, *, after: int = 0, limit: int) -> Sequence[NotedOddity]:
+        """Give what was odd about a channel's bytes, newest first, with ids above `after`."""
+        return await self._desk.anomalies(await self._channel(text), after=after, limit=limit)
+
+    async def capture(self, text: str, *, frames: int, why: str) -> Capture:
+        """Ask the running gateways to keep the next frames of a channel as they come, for one hour at most."""
+        channel, now = await self._channel(text), self._clock()
+        until = now.wall + _CAPTURE_LASTS
+        return await self._desk.ask_capture(
+            channel, frames=frames, until=until, who=self._who, why=_reason(why), now=now
+        )
 
     def verify(self) -> AsyncIterator[Finding]:
         """Check the store against its own promises; gives what is wrong."""

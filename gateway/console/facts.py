@@ -3,8 +3,10 @@
 The first keys of a row (`id` to `sha256`) are read by outside tools and keep their names and meaning.
 """
 
+from gateway.console.hints import hint
 from gateway.console.plain import control_text, iso, visible
 from gateway.console.values import ChannelStatus, Explained, FieldView, Outline, Reason, Replies, Shown, Status
+from gateway.model.anomalies import NotedOddity
 from gateway.model.review import EventRow, Finding, Halt, LeaseView, Row
 
 Fact = str | int | bool | None | list["Fact"] | dict[str, "Fact"]
@@ -66,6 +68,22 @@ def event_facts(event: EventRow) -> Facts:
     }
 
 
+def anomaly_facts(noted: NotedOddity) -> Facts:
+    """Give one anomaly; `count` bytes from `offset` of the connection on, `bytes` empty where they are payload."""
+    oddity = noted.oddity
+    return {
+        "anomaly": noted.id,
+        "at": iso(oddity.at),
+        "channel": visible(oddity.channel),
+        "kind": visible(oddity.kind),
+        "peer": visible(oddity.peer),
+        "offset": oddity.offset,
+        "count": oddity.count,
+        "bytes": oddity.bytes_hex,
+        "hint": hint(oddity.kind),
+    }
+
+
 def finding_facts(finding: Finding) -> Facts:
     """Give one thing `verify` found."""
     return {"kind": finding.kind, "row": finding.row, "text": visible(finding.text)}
@@ -123,6 +141,7 @@ def _channel_facts(status: ChannelStatus, at: int) -> Facts:
         "in_review": summary.in_review,
         "counts": {state.value: count for state, count in summary.counts.items()},
         "halts": [_halt_facts(each) for each in summary.halted],
+        "anomalies": dict(summary.anomalies),
         "why": reason_facts(status.reason),
     }
 

@@ -9,12 +9,17 @@ from gateway.listener.intake import FrameIntake, Reading
 from gateway.listener.options import ChannelOptions
 from gateway.listener.outgoing import Outgoing
 from gateway.listener.rate import Rate
+from gateway.listener.reading import Unfit
 from gateway.listener.slots import Line, Slot
 from gateway.ports.observe import Observer
+from gateway.wire.header import is_wide
 from gateway.wire.mllp import Anomaly, AnomalyKind, BadFrame, Close, Frame, Item
 
 LARGE = 256 << 10
 """Longer payloads are hashed and decoded on another thread, so that other connections are served meanwhile."""
+
+WIDE = "looks-like-utf-16"
+"""Kind of a frame in UTF-16 or UTF-32, whose header nobody can read."""
 
 _FRAMES = (Frame, BadFrame)
 
@@ -185,6 +190,8 @@ class Reception:
         self._loop.run_in_executor(None, reading).add_done_callback(read_aside)
 
     def _take(self, reading: Reading, frame: Frame, slot: Slot) -> None:
+        if isinstance(reading, Unfit) and reading.header is None and is_wide(frame.payload):
+            self._note(WIDE, frame.offset, "", len(frame.payload))
         task = self._intake.take(reading, frame.payload, slot)
         if task is None:
             return
@@ -208,11 +215,11 @@ class Reception:
         self.held -= size
         return self._outgoing.slot(self._line, size=size)
 
-    def _note(self, kind: AnomalyKind, offset: int, bytes_hex: str, count: int) -> None:
+    def _note(self, kind: str, offset: int, bytes_hex: str, count: int) -> None:
         self._observer.anomaly(
             channel=self._options.name,
             peer=self._line.peer.text,
-            kind=kind.value,
+            kind=str(kind),
             offset=offset,
             bytes_hex=bytes_hex,
             count=count,

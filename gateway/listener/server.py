@@ -17,7 +17,9 @@ from gateway.listener.rate import Rate
 from gateway.listener.session import Session
 from gateway.listener.tls_entry import Entrance, Handshake
 from gateway.listener.tls_files import TlsFiles, reason
+from gateway.listener.trace import Trace
 from gateway.model.policy import BatchMode, SequenceMode
+from gateway.ports.capture import NoTap, Tap
 from gateway.ports.clock import Clock, NewId, Passing, pass_by
 from gateway.ports.observe import Observer
 from gateway.ports.store import Intake
@@ -42,6 +44,7 @@ class Listener:
         new_id: NewId,
         passing: Passing = pass_by,
         premises: Premises | None = None,
+        tap: Tap | None = None,
     ) -> None:
         if options.batch is BatchMode.WHOLE:
             raise ConfigError((f'channel {options.name}: batch = "whole" is not built yet; use split or reject',))
@@ -49,6 +52,8 @@ class Listener:
             raise ConfigError((f'channel {options.name}: sequence = "protocol" is not built yet; use off or stamp',))
         self._options = options
         self._observer = observer
+        self._clock = clock
+        self._tap: Tap = tap or NoTap()
         self._later = LaterAnswers(options.name, store=store, observer=observer, clock=clock, lines=Lines())
         self._intake = FrameIntake(
             options,
@@ -142,6 +147,7 @@ class Listener:
             rate=self._rate,
             door=self._door,
             premises=self._premises,
+            trace=Trace(self._tap, channel=self._options.name, wall=lambda: self._clock().wall),
             loop=asyncio.get_running_loop(),
         )
 

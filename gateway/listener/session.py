@@ -10,9 +10,10 @@ from gateway.listener.premises import SMALL, Premises
 from gateway.listener.rate import Rate
 from gateway.listener.reception import Reception
 from gateway.listener.slots import Peer, peer_at
+from gateway.listener.trace import Trace
 from gateway.listener.watch import Alarms, Watch
 from gateway.ports.observe import Observer
-from gateway.wire.mllp import AnomalyKind, Decoder
+from gateway.wire.mllp import AnomalyKind, Decoder, Item
 
 _AT_ONCE = frozenset({AnomalyKind.LOOKS_LIKE_TLS, AnomalyKind.LOOKS_LIKE_HTTP, AnomalyKind.TRUNCATED})
 """Reasons after which nobody reads an answer, or nothing more comes."""
@@ -43,6 +44,7 @@ class Session(asyncio.Protocol):
         "_reason",
         "_reception",
         "_share",
+        "_trace",
         "_transport",
         "_watch",
         "number",
@@ -64,6 +66,7 @@ class Session(asyncio.Protocol):
         rate: Rate,
         door: Door,
         premises: Premises,
+        trace: Trace,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.number = 0
@@ -73,6 +76,7 @@ class Session(asyncio.Protocol):
         self._observer = observer
         self._rate = rate
         self._door = door
+        self._trace = trace
         self._loop = loop
         self._share = premises.share(squeezed=self._steer, eased=self._eased)
         self._decoder = Decoder(framing=options.framing, max_message_bytes=options.max_message_bytes)
@@ -126,6 +130,7 @@ class Session(asyncio.Protocol):
             return
         self._is_heard = True
         items = self._decoder.feed(data)
+        self._trace.saw(data, items)
         self._watch.bytes_came(len(data))
         if items:
             if self._share.is_overflowing:
@@ -141,7 +146,7 @@ class Session(asyncio.Protocol):
         if self._is_finished:
             return False
         self._watch.close()
-        self._reception.take(self._decoder.end())
+        self._last(self._decoder.end())
         if self._is_secure:
             # A TLS connection ends in both directions at once, so that no answer of it can leave any more.
             self._finish(None, lingers=False)
@@ -169,7 +174,9 @@ class Session(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
         self._reception.close()
-        self._reception.note_lost(self._decoder.end())
+        left = self._decoder.end()
+        self._trace.end(left)
+        self._reception.note_lost(left)
         self._outgoing.drop()
         self._share.release()
         self._intake.forget(self)
@@ -190,6 +197,7 @@ class Session(asyncio.Protocol):
 
     def _begin(self) -> None:
         patience = self._options.patience
+        self._trace.number, self._trace.peer = self.number, self.peer.text
         self._outgoing = Outgoing(
             self._transport,
             self._loop,
@@ -319,12 +327,17 @@ class Session(asyncio.Protocol):
         self._loop.call_soon(self._steer)
 
     def _end_frame(self) -> None:
-        self._reception.take(self._decoder.silence())
+        self._last(self._decoder.silence())
         self._go_on()
 
     def _give_up_frame(self) -> None:
-        self._reception.take(self._decoder.give_up())
+        self._last(self._decoder.give_up())
         self._go_on()
+
+    def _last(self, items: list[Item]) -> None:
+        """Take what no further byte will change."""
+        self._trace.understood(items)
+        self._reception.take(items)
 
     def _end_idle(self) -> None:
         self._finish("idle", lingers=False)

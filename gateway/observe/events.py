@@ -145,6 +145,9 @@ STORE: Mapping[str, Spec] = {
 }
 
 PROCESS: Mapping[str, Spec] = {
+    "capture-began": Spec(level=_WARN),
+    "capture-unwritable": Spec(level=_BAD),
+    "anomalies-not-recorded": Spec(level=_WARN, throttled=True),
     "library": Spec(level=_WARN, throttled=True),
     "crashed": Spec(level=_BAD),
     "loop-trouble": Spec(level=_WARN, throttled=True),

@@ -11,6 +11,7 @@ from gateway.wire.table_0211 import OFFICIAL, TRAILING_SEPARATORS, alias, config
 
 _LEAD = re.compile(rb"(?:\xef\xbb\xbf|[\r\n ])*")
 _END = re.compile(rb"[\r\n]")
+_WIDE = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|\0{0,3}M\0{1,3}S\0{1,3}H")
 _LAST_FIELD = 18  # of MSH, as far as it is read
 _MOST_SHIFTS = 64  # how many characters before MSH-18 may look like separators
 _LONGEST_CHARSET = 256  # bytes of MSH-18 that are looked at: no message may cost more than its length
@@ -78,6 +79,8 @@ def scan(payload: bytes, *, encoding: str | None = None) -> Header:
     """
     start = 0 if payload.startswith(b"MSH") else _LEAD.match(payload).end()  # type: ignore[union-attr]  # matches ""
     if not payload.startswith(b"MSH", start):
+        if is_wide(payload):
+            raise HeaderUnreadable(reason="UTF-16 and UTF-32 cannot be carried by MLLP")
         raise HeaderUnreadable(reason="no MSH segment at the start")
     segment = _segment(payload, start)
     separator = segment[3:4]
@@ -92,6 +95,11 @@ def scan(payload: bytes, *, encoding: str | None = None) -> Header:
         if by_characters is not None:
             fields = _split_by_characters(segment, separator, _LAST_FIELD, by_characters)
     return _header(start, separator, fields, by_characters)
+
+
+def is_wide(payload: bytes) -> bool:
+    """Tell whether a payload without MSH is text in UTF-16 or UTF-32, whose characters take two or four bytes."""
+    return _WIDE.match(payload) is not None
 
 
 def _header(start: int, separator: bytes, fields: list[bytes], by_characters: str | None) -> Header:

@@ -18,6 +18,8 @@ COMMANDS = [
     "list",
     "show",
     "events",
+    "anomalies",
+    "capture",
     "requeue",
     "resolve",
     "discard",

@@ -126,6 +126,7 @@ def test_status_tells_each_channel_with_its_reason_and_each_upstream() -> None:
                         "since": "2026-01-01T12:00:00.123Z",
                     }
                 ],
+                "anomalies": {},
                 "why": {
                     "waits_for": "backoff",
                     "sentence": "x",

@@ -108,7 +108,7 @@ def _apply(db: apsw.Connection, step: Migration, *, clock: Clock, random: Callab
             "INSERT INTO meta (id, store_id, schema_version, min_reader, created_at) VALUES (1, ?, ?, ?, ?)",
             (new_store_id(random(16)).bytes, step.number, MIN_READER, clock().wall),
         )
-    db.execute("UPDATE meta SET schema_version = ?, min_reader = ?", (step.number, MIN_READER))
+    db.execute("UPDATE meta SET schema_version = max(schema_version, ?), min_reader = ?", (step.number, MIN_READER))
     db.execute(
         "INSERT INTO migrations (number, name, sha256, applied_at) VALUES (?, ?, ?, ?)",
         (step.number, step.name, step.sha256, clock().wall),

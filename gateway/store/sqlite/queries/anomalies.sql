@@ -1,17 +1,17 @@
 -- Anomalies: oddities of senders' bytes, and captures of their frames.
 
 -- name: add
--- Always adds one.
+-- Returns nothing.
 INSERT INTO anomalies (channel_id, at, peer, kind, at_byte, size, bytes_hex) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
 -- name: count
--- Always counts.
+-- Returns nothing.
 INSERT INTO anomaly_tallies (channel_id, kind, times, size, last_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (channel_id, kind) DO UPDATE
 SET times = times + excluded.times, size = size + excluded.size, last_at = max(last_at, excluded.last_at);
 
 -- name: prune
--- Nothing goes: the channel has no more than ?2, the newest of which stay.
+-- Returns nothing. The newest ?2 of the channel stay.
 DELETE FROM anomalies
 WHERE channel_id = ?1
   AND id <= (SELECT id FROM anomalies WHERE channel_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2);
@@ -47,7 +47,7 @@ INSERT INTO captures (channel_id, wanted, who, why, since, until) VALUES (?1, ?2
 RETURNING id;
 
 -- name: take_frame
--- Nothing changes: there is no such capture.
+-- Returns nothing.
 UPDATE captures SET taken = taken + 1, size = size + ?2 WHERE id = ?1;
 
 -- name: end_capture
