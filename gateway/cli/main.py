@@ -6,7 +6,7 @@ from io import TextIOWrapper
 import typer
 
 from gateway import __version__
-from gateway.cli import acts, benching, oddities, reading, receiving, sending, serve, torturing, watching
+from gateway.cli import acts, benching, oddities, reading, receiving, sending, sequencing, serve, torturing, watching
 
 _EXIT_CODES = "Exit codes: 0 done, 1 refused or not found, 2 usage or configuration, 3 the gateway's own trouble."
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 config_app = typer.Typer(name="config", help="About the configuration file.", no_args_is_help=True)
 app.add_typer(config_app)
+app.add_typer(sequencing.app)
 
 app.command(epilog="Example: hl7-gateway run -c channels.toml --ready-file /run/gateway.json")(serve.run)
 app.command(epilog="Example: hl7-gateway check -c channels.toml")(serve.check)

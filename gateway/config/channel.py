@@ -42,15 +42,6 @@ OrderBy = Annotated[
 ]
 
 
-def _sequence(value: object) -> object:
-    if value == SequenceMode.PROTOCOL:
-        raise ValueError("`protocol` is not built yet; use `stamp` or `off`")
-    return SequenceMode(value) if isinstance(value, str) and value in tuple(SequenceMode) else value
-
-
-Sequence = Annotated[Literal[SequenceMode.OFF, SequenceMode.STAMP], BeforeValidator(_sequence)]
-
-
 class Channel(Table):
     """[[channel]]: one listener, one order, one upstream."""
 
@@ -72,9 +63,11 @@ class Channel(Table):
         examples=[["10.1.0.0/16"]],
     )
     upstream: Name = Field(description="The [[upstream]] its messages go to.", examples=["main"])
-    sequence: Sequence = Field(
+    sequence: SequenceMode = Field(
         default=SequenceMode.OFF,
-        description="MSH-13: `off` leaves it, `stamp` numbers the copies sent upstream 1, 2, 3 ... without gaps.",
+        description="MSH-13: `off` leaves it, `stamp` numbers the copies sent upstream 1, 2, 3 ... without gaps, "
+        "`protocol` takes from each sender (MSH-3 and MSH-4) its next number only and tells it in MSA-4 (HL7 ch. 2, "
+        "2.10.1); an answer of the server, as in `ack.mode` `application`, is passed on as it is.",
         examples=["stamp"],
     )
     ack: Ack = Field(default_factory=Ack, description="Who answers the sender, and when.")

@@ -1,5 +1,6 @@
 """The one service layer of operators: questions and acts, with who and why. Never formats, never skips the record."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from gateway.console.inquiry import Inquiry, empty_summary
@@ -9,6 +10,7 @@ from gateway.console.values import (
     Acted,
     ChannelStatus,
     ContentGone,
+    CounterSet,
     Explained,
     NotFound,
     ReasonMissing,
@@ -16,9 +18,10 @@ from gateway.console.values import (
     Shown,
     Status,
 )
+from gateway.errors import OperatorError
 from gateway.model.anomalies import Capture, NotedOddity
 from gateway.model.ids import ChannelName, RowId
-from gateway.model.review import Finding, Row, RowFilter, StoredContent
+from gateway.model.review import Counter, Finding, Row, RowFilter, StoredContent
 from gateway.ports.clock import Clock
 from gateway.ports.store import Desk
 from gateway.wire.charset import decode_stored
@@ -139,6 +142,25 @@ class Actions:
             channel, frames=frames, until=until, who=self._who, why=_reason(why), now=now
         )
 
+    async def counters(self, text: str) -> Sequence[Counter]:
+        """Give the last sequence numbers of a channel."""
+        return await self._desk.counters(await self._channel(text))
+
+    async def set_counter(self, text: str, sender: str | None, last: int | None, *, why: str) -> CounterSet:
+        """Set (None: forget) the last number of a sender; the channel's only one need not be named."""
+        channel = await self._channel(text)
+        named = await self._sender(channel) if sender is None else sender_name(sender)
+        before = await self._desk.set_counter(channel, named, last, who=self._who, why=_reason(why), now=self._clock())
+        return CounterSet(channel=channel, sender=named, before=before, last=last)
+
+    async def _sender(self, channel: ChannelName) -> str:
+        """Give the only sender that has a number in the channel. Raises OperatorError if there is no such one."""
+        known = [each.sender for each in await self._desk.counters(channel) if each.sender is not None]
+        if len(known) != 1:
+            some = "no sender has" if not known else f"{len(known)} senders have"
+            raise OperatorError(f"{some} a number in channel {channel}: name one as MSH-3|MSH-4")
+        return known[0]
+
     def verify(self) -> AsyncIterator[Finding]:
         """Check the store against its own promises; gives what is wrong."""
         return self._desk.verify()
@@ -176,6 +198,13 @@ class Actions:
         if ChannelName(text) in self._upstreams:
             return ChannelName(text)
         return next((each.channel for each in await self._desk.summaries() if each.channel == text), None)
+
+
+def sender_name(text: str) -> str:
+    """Read a sender as people write it: MSH-3 and MSH-4 with `|` between them. Raises OperatorError."""
+    if not re.fullmatch(r"(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*", text):
+        raise OperatorError("a sender is MSH-3 and MSH-4 with one | between them, as `sequence show` lists it")
+    return text
 
 
 def _reason(why: str) -> str:

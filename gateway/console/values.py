@@ -137,6 +137,16 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CounterSet:
+    """A sender's last sequence number, set by a person and recorded (None: no number is stored)."""
+
+    channel: ChannelName
+    sender: str
+    before: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acted:
     """An act that is done and recorded: the row as it stands now, and a warning if there is one."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from time import localtime
 
+from gateway.core.sequence import number
 from gateway.listener.agreement import Agreement
 from gateway.listener.options import AckOptions
 from gateway.listener.reading import Cause, Message, Unfit
@@ -29,6 +30,7 @@ _UNAVAILABLE = {OnUnavailable.AR: AckCode.AR, OnUnavailable.AE: AckCode.AE, OnUn
 _OVERDUE = {OnDeadline.AR: AckCode.AR, OnDeadline.AE: AckCode.AE, OnDeadline.AA: AckCode.AA, OnDeadline.CLOSE: None}
 
 _COLLISION = Problem(condition=Condition.DUPLICATE_KEY, field=10, text="this control id was used for other content")
+_GAP = Problem(condition=Condition.INTERNAL_ERROR, field=13, text="MSH-13 is not the number that MSA-4 expects")
 _LATE = Problem(condition=Condition.INTERNAL_ERROR, field=None, text="no answer of the application in time")
 _TROUBLE = Problem(condition=Condition.INTERNAL_ERROR, field=None, text="temporarily unavailable, send again later")
 
@@ -56,8 +58,9 @@ class Answers:
 
     def positive(self, message: Message) -> bytes:
         """Build a positive answer for a row that has none stored."""
-        code = _positive(message.agreement)
-        return self._build(message.header, code, None, codec=message.offer.encoding)
+        code, offer = _positive(message.agreement), message.offer
+        taken = number(offer.inbound_sequence) if offer.in_sequence else None
+        return self._build(message.header, code, None, codec=offer.encoding, expected=taken)
 
     def batch(self, batch: Batch, acks: Sequence[bytes]) -> bytes:
         """Build the one answer of a batch from those of its messages (b"": none wanted)."""
@@ -83,8 +86,24 @@ class Answers:
         problem = None if is_positive else _LATE
         return Reply(answer=self._build(message.header, code, problem, codec=message.offer.encoding))
 
-    def _build(self, header: Header | None, code: AckCode, problem: Problem | None, *, codec: str = "utf-8") -> bytes:
-        return build(header, code, message_id=self._new_id(), timestamp=self._now(), problem=problem, codec=codec)
+    def _build(
+        self,
+        header: Header | None,
+        code: AckCode,
+        problem: Problem | None,
+        *,
+        codec: str = "utf-8",
+        expected: int | None = None,
+    ) -> bytes:
+        return build(
+            header,
+            code,
+            message_id=self._new_id(),
+            timestamp=self._now(),
+            problem=problem,
+            expected_sequence=expected,
+            codec=codec,
+        )
 
     def _now(self) -> str:
         return self._at(self._clock().wall // 1000)
@@ -115,14 +134,26 @@ def _positive(agreement: Agreement) -> AckCode:
     return AckCode.CA if agreement.enhanced else AckCode.AA
 
 
-def _sealed(message: Message, message_id: str, at: str, admission: Admission, _: int | None) -> bytes:
-    agreement, header, codec = message.agreement, message.header, message.offer.encoding
-    if admission is Admission.COLLISION:
+_NEGATIVE = {Admission.COLLISION: (Cause.COLLISION, _COLLISION), Admission.GAP: (Cause.CONTENT, _GAP)}
+
+
+def _sealed(message: Message, message_id: str, at: str, admission: Admission, number: int | None) -> bytes:
+    agreement, header, offer = message.agreement, message.header, message.offer
+    code, problem = _positive(agreement), None
+    if admission in _NEGATIVE:
         if not agreement.commit.admits(positive=False):
             return b""
-        code = _CODES[Cause.COLLISION][agreement.enhanced]
-        return build(header, code, message_id=message_id, timestamp=at, problem=_COLLISION, codec=codec)
-    if admission is Admission.NEW and agreement.waits:
+        cause, problem = _NEGATIVE[admission]
+        code = _CODES[cause][agreement.enhanced]
+    elif admission is Admission.NEW and agreement.waits:
         return b""
     # Stored even where MSH-15 keeps it from being sent: a retransmit gets it, so that its sender can stop.
-    return build(header, _positive(agreement), message_id=message_id, timestamp=at, codec=codec)
+    return build(
+        header,
+        code,
+        message_id=message_id,
+        timestamp=at,
+        problem=problem,
+        expected_sequence=number if offer.in_sequence else None,
+        codec=offer.encoding,
+    )

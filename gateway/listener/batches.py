@@ -102,7 +102,7 @@ class Batches:
         receipt = pending.result()
         self._passing(Landmark.AFTER_COMMIT_BEFORE_ACK)
         self._tell(receipt, began)
-        if receipt.admission is Admission.COLLISION:
+        if receipt.admission in {Admission.COLLISION, Admission.GAP}:
             return Reply(answer=receipt.answer)
         wanted = receipt.replayed or message.agreement.commit.admits(positive=True)
         return Reply(answer=(receipt.answer or self._answers.positive(message)) if wanted else b"")

@@ -34,7 +34,10 @@ _EVENTS = {
     Admission.REPLAY: "replayed",
     Admission.COLLISION: "refused",
     Admission.QUARANTINED: "quarantined",
+    Admission.LINK: "sequence-link",
+    Admission.GAP: "refused",
 }
+_REFUSED = {Admission.COLLISION: ErrorCode.DUPLICATE_REJECTED, Admission.GAP: ErrorCode.OUT_OF_SEQUENCE}
 
 
 class FrameIntake:
@@ -189,18 +192,27 @@ class FrameIntake:
         if receipt.admission is Admission.NEW:
             waited = asyncio.get_running_loop().time() - began
             self._observer.event(name, channel=self._options.name, row=receipt.row, commit_seconds=waited)
-        elif receipt.admission is Admission.COLLISION:
-            code = ErrorCode.DUPLICATE_REJECTED.value
+        elif receipt.admission in _REFUSED:
+            code = _REFUSED[receipt.admission].value
             self._observer.event(name, channel=self._options.name, row=receipt.row, code=code)
+        elif receipt.admission is Admission.LINK:
+            self._observer.event(name, channel=self._options.name)
         else:
             self._observer.event(name, channel=self._options.name, row=receipt.row)
+        if receipt.admission is Admission.GAP:
+            # An alert of its own: until somebody helps, its sender gets nothing through.
+            self._observer.event("sequence-gap", channel=self._options.name, row=receipt.row)
         if receipt.revived:
             self._observer.event("revived", channel=self._options.name, row=receipt.row)
 
     def _answer(self, message: Message, receipt: Receipt, slot: Slot) -> None:
         agreement = message.agreement
-        if receipt.admission is Admission.COLLISION:
+        if receipt.admission in _REFUSED:
             slot.fill(Reply(answer=receipt.answer))
+            return
+        if receipt.admission is Admission.LINK:
+            # Nothing of it goes to the server, so ours is the only answer, at whichever level one is wanted.
+            slot.fill(Reply(answer=receipt.answer if agreement.commit.admits(positive=True) else b""))
             return
         if agreement.waits and not receipt.answer:
             if receipt.application_answer is not None:

@@ -68,6 +68,7 @@ class Reader:
         self._order = options.order_by or ()
         self._senders = Senders(options.tls.senders) if options.tls is not None and options.tls.senders else None
         self._stamped = options.sequence is SequenceMode.STAMP
+        self._in_sequence = options.sequence is SequenceMode.PROTOCOL
 
     def read(self, payload: bytes, *, remote: str, identity: str, received_at: int) -> Message | Unfit | Batch:
         """Read one frame; `identity` is the certificate mapping's name (empty without TLS), `received_at` Unix ms."""
@@ -130,6 +131,7 @@ class Reader:
             on_collision=options.on_collision,
             remote=remote,
             received_at=received_at,
+            in_sequence=self._in_sequence,
             window=options.dedupe_window,
             on_failed_retransmit=options.on_failed_retransmit,
         )

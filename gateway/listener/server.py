@@ -18,7 +18,7 @@ from gateway.listener.session import Session
 from gateway.listener.tls_entry import Entrance, Handshake
 from gateway.listener.tls_files import TlsFiles, reason
 from gateway.listener.trace import Trace
-from gateway.model.policy import BatchMode, SequenceMode
+from gateway.model.policy import BatchMode
 from gateway.ports.capture import NoTap, Tap
 from gateway.ports.clock import Clock, NewId, Passing, pass_by
 from gateway.ports.observe import Observer
@@ -48,8 +48,6 @@ class Listener:
     ) -> None:
         if options.batch is BatchMode.WHOLE:
             raise ConfigError((f'channel {options.name}: batch = "whole" is not built yet; use split or reject',))
-        if options.sequence is SequenceMode.PROTOCOL:
-            raise ConfigError((f'channel {options.name}: sequence = "protocol" is not built yet; use off or stamp',))
         self._options = options
         self._observer = observer
         self._clock = clock

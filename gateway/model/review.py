@@ -108,6 +108,14 @@ class ChannelSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """A channel's last sequence number: of one sender (MSH-3 and MSH-4, joined by `|`), or None: its own (`stamp`)."""
+
+    sender: str | None
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseView:
     """Who leads a dispatch group."""
 

@@ -50,6 +50,7 @@ class Note(StrEnum):
     LEASE_RELEASED = "lease-released"
     POLICY_APPLIED = "policy-applied"
     SEQUENCE_SET = "sequence-set"
+    SEQUENCE_LINK = "sequence-link"
     CAPTURE_ASKED = "capture-asked"
     CAPTURE_ENDED = "capture-ended"
 
@@ -79,6 +80,7 @@ class ErrorCode(StrEnum):
     QUARANTINED = "quarantined"
     STORAGE_ERROR = "storage-error"
     DUPLICATE_REJECTED = "duplicate-rejected"
+    OUT_OF_SEQUENCE = "out-of-sequence"
     BAD_FRAME = "bad-frame"
     BAD_HEADER = "bad-header"
     BAD_ENCODING = "bad-encoding"

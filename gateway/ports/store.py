@@ -12,6 +12,7 @@ from gateway.model.intake import ApplicationAnswer, Offer, Receipt, Refusal, Sea
 from gateway.model.policy import OutcomePolicy, RetryPolicy
 from gateway.model.review import (
     ChannelSummary,
+    Counter,
     EventRow,
     Finding,
     Halt,
@@ -198,6 +199,14 @@ class Desk(Protocol):
 
     async def resume(self, channel: ChannelName, *, who: str, why: str, now: Now) -> int:
         """Lift every halt of the channel; returns how many there were."""
+
+    async def counters(self, channel: ChannelName) -> Sequence[Counter]:
+        """Give the channel's last sequence numbers: its own first, then its senders' by name."""
+
+    async def set_counter(
+        self, channel: ChannelName, sender: str, last: int | None, *, who: str, why: str, now: Now
+    ) -> int | None:
+        """Set a sender's last sequence number (None: forget it); returns the one before. Raises OperatorError."""
 
     async def apply_policy(self, channel: ChannelName, policy: RetryPolicy, *, who: str, why: str, now: Now) -> int:
         """Freeze another retry policy on every live row of the channel; returns how many."""

@@ -67,7 +67,7 @@ CASES: dict[str, Case] = {
     "channel.tls.senders.msh4": Case('["WEST"]', ('["A|B"]', f'["{"x" * 228}"]', '"WEST"', "[1]")),
     "channel.allow": Case('["10.1.0.0/16", "10.2.0.7/32"]', ('["10.1.0.1/16"]', '["x"]', "[1]", '"10.1.0.0/16"')),
     "channel.upstream": Case('"main"', ('"nowhere"', '""', "1")),
-    "channel.sequence": Case('"off"', ('"protocol"', '"on"', "1", "true")),
+    "channel.sequence": Case('"protocol"', ('"on"', '"Protocol"', "1", "true")),
     "channel.ack.mode": Case('"auto"', ('"comit"', "1")),
     "channel.ack.deadline": Case("3", ("0", "-1", "3601", '"3"')),
     "channel.ack.on_deadline": Case('"close"', ('"AA"', '"ca"', "1")),

@@ -128,5 +128,5 @@ async def test_an_address_that_is_not_ours_is_named_too() -> None:
 
 
 async def test_a_mode_that_is_not_built_is_refused() -> None:
-    with pytest.raises(ConfigError, match="protocol"):
-        another(ChannelOptions(name=ADT, sequence=SequenceMode.PROTOCOL))
+    with pytest.raises(ConfigError, match="whole"):
+        another(ChannelOptions(name=ADT, batch=BatchMode.WHOLE))

@@ -125,6 +125,26 @@ class Acts:
 
         return await self._act(work, lambda _: channel)
 
+    async def set_counter(
+        self, channel: ChannelName, sender: str, last: int | None, *, who: str, why: str, now: Now
+    ) -> int | None:
+        """Set or forget a sender's last number. The event names both numbers; the sender is whoever sends next."""
+
+        def work(db: apsw.Connection) -> int | None:
+            number = _channel(db, channel)
+            found = ask(db, Q["counter"], (number, sender))
+            before = int(found[0][0]) if found else None
+            if last is None:
+                db.execute(named("intake")["clear_last"], (number, sender))
+            else:
+                db.execute(named("intake")["set_last"], (number, sender, last))
+            told = f"{sender}: {_or_none(before)} -> {_or_none(last)}: {why}"
+            note(db, Note.SEQUENCE_SET, at=now.wall, channel=number, actor=who, reason=told)
+            return before
+
+        # No row moves, so that no leader needs to be told; intake reads the counter with every message.
+        return await self._writer.submit(work)
+
     async def apply_policy(self, channel: ChannelName, policy: RetryPolicy, *, who: str, why: str, now: Now) -> int:
         """Freeze another retry policy on every live row of the channel."""
 
@@ -184,6 +204,10 @@ def _note(db: apsw.Connection, target: _Target, event: Event, *, who: str, why: 
         send=target.sends,
         reason=why,
     )
+
+
+def _or_none(number: int | None) -> str:
+    return "none" if number is None else str(number)
 
 
 def _channel(db: apsw.Connection, name: ChannelName) -> int:

@@ -10,7 +10,17 @@ from gateway.errors import OperatorError
 from gateway.model.anomalies import Capture, CaptureEnd, NotedOddity, Oddity
 from gateway.model.clock import Now
 from gateway.model.ids import ChannelName, RowId, row_of
-from gateway.model.review import ChannelSummary, EventRow, Finding, Halt, LeaseView, Row, RowFilter, StoredContent
+from gateway.model.review import (
+    ChannelSummary,
+    Counter,
+    EventRow,
+    Finding,
+    Halt,
+    LeaseView,
+    Row,
+    RowFilter,
+    StoredContent,
+)
 from gateway.model.states import Note, State
 from gateway.store.sqlite import rows as reading
 from gateway.store.sqlite.acts import Acts
@@ -52,6 +62,11 @@ class SqliteDesk(Acts):
     async def summaries(self) -> Sequence[ChannelSummary]:
         """Give every channel at a glance, all as of one moment."""
         return await self._readers.snapshot(_summaries)
+
+    async def counters(self, channel: ChannelName) -> Sequence[Counter]:
+        """Give the channel's last sequence numbers."""
+        found = await self._readers.read(lambda db: ask(db, Q["counters"], (channel,)))
+        return [Counter(sender=sender, last=last) for sender, last in found]
 
     async def leases(self, now: Now) -> Sequence[LeaseView]:
         """Give every dispatch group's lease."""

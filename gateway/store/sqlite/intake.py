@@ -7,11 +7,12 @@ from functools import partial
 import apsw
 
 from gateway.core.admission import admit
+from gateway.core.sequence import Place, Step, expected, place, screen
 from gateway.core.states import advance
 from gateway.errors import BugError, Unavailable
 from gateway.model.clock import Now
 from gateway.model.ids import SYSTEM, ChannelName, RowId
-from gateway.model.intake import Admission, ApplicationAnswer, Offer, Receipt, Refusal, Seal
+from gateway.model.intake import NO_ROW, Admission, ApplicationAnswer, Offer, Receipt, Refusal, Seal
 from gateway.model.policy import OnFailedRetransmit
 from gateway.model.states import AnswerState, ErrorCode, Event, Landmark, Note, State
 from gateway.ports.clock import Passing
@@ -40,7 +41,11 @@ REVIVED = "its sender sent it again"
 
 _BIRTH = {Admission.NEW: Event.ACCEPTED, Admission.QUARANTINED: Event.QUARANTINED, Admission.COLLISION: Event.REFUSED}
 _BORN = {admission: advance(None, event) for admission, event in _BIRTH.items()}
-_CODE = {Admission.QUARANTINED: ErrorCode.QUARANTINED, Admission.COLLISION: ErrorCode.DUPLICATE_REJECTED}
+_CODE = {
+    Admission.QUARANTINED: ErrorCode.QUARANTINED,
+    Admission.COLLISION: ErrorCode.DUPLICATE_REJECTED,
+    Admission.GAP: ErrorCode.OUT_OF_SEQUENCE,
+}
 _SHOWN_AGAIN = frozenset({State.FAILED, State.REJECTED, State.DISCARDED})
 
 
@@ -96,7 +101,7 @@ class SqliteIntake:
         channel = self._channels.number(offer.channel)
 
         def look(db: apsw.Connection) -> Receipt | None:
-            row = _known(offer, ask(db, _LOOK_UP, (channel, offer.key))).get(offer.sha256)
+            row = _known(offer, ask(db, _LOOK_UP, (channel, offer.key, _scope(offer)))).get(offer.sha256)
             return None if row is None else _replay(row, _replayed(db, row))
 
         receipt = await self._readers.snapshot(look)
@@ -108,23 +113,30 @@ class SqliteIntake:
 
     def _admit(self, offer: Offer, seal: Seal, channel: int, db: apsw.Connection) -> Receipt:
         """One offer, whole: looked up, numbered, sealed, stored."""
-        found = ask(db, _LOOK_UP, (channel, offer.key))
+        found = ask(db, _LOOK_UP, (channel, offer.key, _scope(offer)))
         known = _known(offer, found)
         admission = admit(sha256=offer.sha256, known=known, on_collision=offer.on_collision)
         newest, last = found[0][:2]
+        placed = place(offer.inbound_sequence, last) if offer.in_sequence else None
+        if placed is not None:
+            admission = screen(admission, placed.step)
         match admission:
             case Admission.REPLAY:
                 return _count_replay(db, offer, channel, known[offer.sha256])
-            case Admission.COLLISION:
-                answer = seal(admission, None)
-                row = _refuse(db, channel, _collision(offer, answer))
+            case Admission.COLLISION | Admission.GAP:
+                answer = seal(admission, None if placed is None else expected(last))
+                row = _refuse(db, channel, _refusal(offer, _CODE[admission], answer))
                 return _receipt(admission, row, State.NACKED, None, answer)
+            case Admission.LINK if placed is not None:
+                _follow_link(db, offer, channel, placed)
+                return _receipt(admission, NO_ROW, State.PROCESSED, None, seal(admission, placed.told))
             case _:
                 sequence = (last or 0) + 1 if offer.stamped else None
-                receipt = _receipt(
-                    admission, RowId((newest or 0) + 1), _BORN[admission], sequence, seal(admission, sequence)
-                )
+                answer = seal(admission, sequence if placed is None else placed.told)
+                receipt = _receipt(admission, RowId((newest or 0) + 1), _BORN[admission], sequence, answer)
                 _insert(db, offer, channel, receipt)
+                if placed is not None:
+                    db.execute(Q["set_last"], (channel, _scope(offer), placed.told))
                 self._passing(Landmark.AFTER_INSERT)
                 return receipt
 
@@ -165,6 +177,24 @@ def _known(offer: Offer, found: list[Columns]) -> dict[bytes, RowId]:
         for _, _, digest, row, settled_at in found
         if digest is not None and (settled_at is None or offer.received_at < settled_at + offer.window)
     }
+
+
+def _scope(offer: Offer) -> str:
+    """Name the counter of an offer: its sender's, or the channel's own. A sender's name is never empty."""
+    return offer.sender if offer.in_sequence else ""
+
+
+def _follow_link(db: apsw.Connection, offer: Offer, channel: int, placed: Place) -> None:
+    """Do what a link message asks for; it leaves an event, for it has no row."""
+    if placed.step is Step.CLEARED:
+        db.execute(Q["clear_last"], (channel, _scope(offer)))
+    note(
+        db,
+        Note.SEQUENCE_LINK,
+        at=offer.received_at,
+        channel=channel,
+        reason=f"{offer.sender}: {placed.step}, told {placed.told}",
+    )
 
 
 def _insert(db: apsw.Connection, offer: Offer, channel: int, receipt: Receipt) -> None:
@@ -244,11 +274,11 @@ def _revive(db: apsw.Connection, offer: Offer, channel: int, row: RowId) -> bool
     return False
 
 
-def _collision(offer: Offer, answer: bytes) -> Refusal:
-    """Give the audit row of other bytes under a known key."""
+def _refusal(offer: Offer, code: ErrorCode, answer: bytes) -> Refusal:
+    """Give the audit row of a message that could be read and was not taken."""
     return Refusal(
         channel=offer.channel,
-        error_code=ErrorCode.DUPLICATE_REJECTED,
+        error_code=code,
         control_id=offer.control_id,
         original=offer.original,
         sha256=offer.sha256,

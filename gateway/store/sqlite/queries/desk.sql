@@ -66,6 +66,15 @@ LIMIT 1;
 -- Nothing: the channel never numbered a message.
 SELECT last FROM sequences WHERE channel_id = ?1 AND scope = '';
 
+-- name: counters
+-- Nothing: the channel counts nothing.
+SELECT nullif(scope, ''), last FROM sequences WHERE channel_id = (SELECT id FROM channels WHERE name = ?1)
+ORDER BY scope;
+
+-- name: counter
+-- Nothing: the sender has no number yet.
+SELECT last FROM sequences WHERE channel_id = ?1 AND scope = ?2;
+
 -- name: target
 -- Nothing: there is no such row.
 SELECT m.channel_id, c.name, m.state, m.generation, m.sends, m.flags, m.dedupe_key, m.sha256

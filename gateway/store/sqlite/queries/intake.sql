@@ -1,13 +1,22 @@
 -- Intake: what one offered message needs, on the writer thread.
 
 -- name: look_up
--- Always gives a row: the newest row and the channel's last number (NULL: none yet), and for every fingerprint of the
+-- Always gives a row: the newest row and the last number of the scope (NULL: none yet), and for every fingerprint of the
 -- key its bytes' hash, its row and when that was settled (NULLs: nothing was ever seen under this key).
-SELECT (SELECT max(id) FROM messages), (SELECT last FROM sequences WHERE channel_id = ?1 AND scope = ''),
+SELECT (SELECT max(id) FROM messages), (SELECT last FROM sequences WHERE channel_id = ?1 AND scope = ?3),
        f.sha256, f.row, coalesce(f.settled_at, m.settled_at)
 FROM (SELECT 1)
 LEFT JOIN fingerprints f ON f.channel_id = ?1 AND f.key = ?2
 LEFT JOIN messages m ON m.id = f.row;
+
+-- name: set_last
+-- Returns nothing, ever.
+INSERT INTO sequences (channel_id, scope, last) VALUES (?1, ?2, ?3)
+ON CONFLICT (channel_id, scope) DO UPDATE SET last = excluded.last;
+
+-- name: clear_last
+-- Returns nothing, ever.
+DELETE FROM sequences WHERE channel_id = ?1 AND scope = ?2;
 
 -- name: newest
 -- Always gives one number: the newest row's, or NULL.
