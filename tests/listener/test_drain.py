@@ -7,7 +7,7 @@ import pytest
 from gateway.errors import CannotListen, ConfigError, PortTaken
 from gateway.listener.options import AckOptions, ChannelOptions
 from gateway.listener.server import Listener
-from gateway.model.policy import AckMode, OnDeadline, SequenceMode
+from gateway.model.policy import AckMode, BatchMode, OnDeadline
 from tests.listener.stage import ADT, Clock, Ids, LoopTime, Notes, SmallStore, f, listening, m, msa
 
 
