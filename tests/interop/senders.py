@@ -139,6 +139,18 @@ def _no_node(package: str) -> Callable[[], str | None]:
     return missing
 
 
+async def medplum_reads(given: bytes) -> bytes:
+    """Let @medplum/core parse messages (a JSON array of texts); give what it read, as `parse.mjs` says."""
+    return await _output("node", str(HERE / "parse.mjs"), given=given)
+
+
+async def _reads_only(host: str, port: int, files: Sequence[Path]) -> list[Read]:
+    raise NotImplementedError
+
+
+MEDPLUM_PARSER = Sender("medplum-core", _no_node("@medplum/core"), _reads_only)
+"""Sends nothing; named so that `require` can look for it."""
+
 SENDERS = (
     Sender("mllp-send", _no_script, _mllp_send),
     Sender("python-hl7-asyncio", lambda: None, _asyncio_client),
