@@ -150,3 +150,32 @@ async def test_without_the_protocol_no_number_is_looked_at_or_told(tmp_path: Pat
         for number in ("0", "-1", "7", "7"):
             assert told(await sender.ask(numbered(f"X{len(await on.rows())}", number))) == ("AA", "")
         assert len(await on.rows()) == 4
+
+
+async def test_in_a_batch_a_gap_whose_refusal_is_not_wanted_is_never_answered_yes(tmp_path: Path) -> None:
+    options = ChannelOptions(name=ADT, sequence=SequenceMode.PROTOCOL, ack=AckOptions(mode=AckMode.AUTO))
+    async with scene(tmp_path, options) as on:
+        sender = await on.sender()
+        parts = [numbered(f"X{n}", n, accept="SU", application="NE") for n in ("1", "3", "2")]
+        answer = await sender.ask(b"BHS|^~\\&|SNDAPP|SNDFAC\r" + b"".join(parts) + b"BTS|3\r")
+        found = [line.split(b"|")[1:3] for line in answer.split(b"\r") if line.startswith(b"MSA")]
+        assert found == [[b"CA", b"X1"], [b"CA", b"X2"]]
+        assert [row.control_id for row in await on.refused()] == [b"X3"]
+
+
+async def test_a_number_stamped_for_the_server_is_not_told_to_the_sender(tmp_path: Path) -> None:
+    async with scene(tmp_path, ChannelOptions(name=ADT, sequence=SequenceMode.STAMP)) as on:
+        assert told(await (await on.sender()).ask(numbered("X1", "9"))) == ("AA", "")
+        assert [row.sequence for row in await on.rows()] == [1]
+
+
+async def test_a_row_without_an_answer_of_ours_is_answered_with_its_number_once_one_is_wanted(tmp_path: Path) -> None:
+    waits = ChannelOptions(name=ADT, sequence=SequenceMode.PROTOCOL, ack=AckOptions(mode=AckMode.AUTO))
+    async with scene(tmp_path, waits) as on:
+        sender = await on.sender()
+        silent = numbered("X1", "6", accept="NE", application="AL")
+        sender.say(b"\x0b" + silent + b"\x1c\r")
+        await on.stage.notes.until(lambda: bool(on.stage.notes.named("accepted")))
+        sender.cut()
+    async with scene(tmp_path, PROTOCOL) as on:
+        assert told(await (await on.sender()).ask(silent)) == ("AA", "6")

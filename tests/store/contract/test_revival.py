@@ -103,9 +103,10 @@ async def test_a_row_with_a_refusal_or_a_doubt_in_its_history_waits_for_a_person
     assert "retransmitted" in found.flags
 
 
-async def test_a_doubt_of_an_earlier_generation_counts_as_well(leader: Leader) -> None:
+@pytest.mark.parametrize("doubt", [HOLD, GiveUp(event=Event.IN_DOUBT, code=ErrorCode.SERVER_ERROR)])
+async def test_a_doubt_of_an_earlier_generation_counts_whatever_its_code(leader: Leader, doubt: Settlement) -> None:
     [row] = await leader.accept("A1")
-    await _through(leader, row, HOLD)
+    await _through(leader, row, doubt)
     await leader.store.desk.requeue(row, who="ann", why="test", now=leader.clock())
     await _through(leader, row, EXHAUSTED, generation=1)
     assert not (await _again(leader)).revived
