@@ -9,7 +9,7 @@ from rich.tree import Tree
 from gateway.cli.screen import Cell, Column, table
 from gateway.cli.tables import EVENT_COLUMNS, event_cells, state_text
 from gateway.console.plain import control_text, iso, visible
-from gateway.console.values import FieldView, Outline, Replies, Shown
+from gateway.console.values import FieldView, Outline, Reading, Replies, Shown
 from gateway.model.review import Row
 
 _TIMELINE = tuple(column for column in EVENT_COLUMNS if column.title != "ROW")
@@ -49,7 +49,8 @@ def _facts(shown: Shown) -> Iterable[tuple[Cell, Cell]]:
     )
     yield "tries", ", ".join(_tries(row))
     yield "partition", f"{row.partition or '(whole channel)'}{'  barrier' if row.barrier else ''}"
-    yield "charset", f"{row.encoding}  (declared {row.declared_charset or 'none'})  {' '.join(row.flags)}".rstrip()
+    yield "charset", f"declared {row.declared_charset or 'none'}, {_configured(shown.reading)}, read as {row.encoding}"
+    yield "flags", " ".join(row.flags) or "none"
     yield "size", f"{_count(row.size, 'byte')}, {_count(row.repeats, 'retransmit')}"
     yield "sha256", row.sha256.hex()
     yield "answer leg", row.answer_state.value
@@ -86,6 +87,14 @@ def _field(field: FieldView) -> str:
     parts += [_count(field.repetitions, "repetition")] if field.repetitions > 1 else []
     parts += [_count(field.components, "component")] if field.components > 1 else []
     return f"{field.path}  [{', '.join(parts)}]"
+
+
+def _configured(reading: Reading | None) -> str:
+    if reading is None:
+        return "not configured"
+    if reading.fixed is not None:
+        return f"configured {reading.fixed} (else {reading.fallback})"
+    return f"default {reading.default} (else {reading.fallback})"
 
 
 def _tries(row: Row) -> Iterator[str]:

@@ -12,6 +12,7 @@ from gateway.app.world import clock, operator
 from gateway.config.load import load
 from gateway.config.settings import Settings
 from gateway.console.actions import Actions
+from gateway.console.values import Reading
 from gateway.model.ids import ChannelName
 
 ConfigFile = Annotated[
@@ -41,4 +42,13 @@ async def desk_of(config: Path | None) -> AsyncIterator[Actions]:
 
     upstreams = {ChannelName(channel.name): channel.upstream for channel in settings.channel}
     async with open_desk(settings) as store:
-        yield Actions(store.desk, clock, operator(), upstreams=upstreams)
+        yield Actions(store.desk, clock, operator(), upstreams=upstreams, readings=_readings(settings))
+
+
+def _readings(settings: Settings) -> dict[ChannelName, Reading]:
+    return {
+        ChannelName(channel.name): Reading(
+            fixed=channel.encoding, default=channel.default_encoding, fallback=channel.fallback_encoding
+        )
+        for channel in settings.channel
+    }

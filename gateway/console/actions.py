@@ -13,6 +13,7 @@ from gateway.console.values import (
     CounterSet,
     Explained,
     NotFound,
+    Reading,
     ReasonMissing,
     Replies,
     Shown,
@@ -35,15 +36,25 @@ _CAPTURE_LASTS = 3_600_000
 class Actions:
     """Questions and acts of one operator, `who`, on one gateway's store.
 
-    `upstreams` names every configured channel and the upstream that drives it. Acts raise NotFound, ReasonMissing, or
+    `upstreams` names every configured channel and the upstream that drives it, `readings` how each reads characters.
+    Acts raise NotFound, ReasonMissing, or
     the store's OperatorError when the row's state forbids them; nothing is changed then.
     """
 
-    def __init__(self, desk: Desk, clock: Clock, who: str, *, upstreams: Mapping[ChannelName, str]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        clock: Clock,
+        who: str,
+        *,
+        upstreams: Mapping[ChannelName, str],
+        readings: Mapping[ChannelName, Reading] | None = None,
+    ) -> None:
         self._desk = desk
         self._clock = clock
         self._who = who
         self._upstreams = upstreams
+        self._readings = readings or {}
         self._inquiry = Inquiry(desk, clock, upstreams=upstreams)
         self.timeline = Timeline(desk)
 
@@ -65,6 +76,7 @@ class Actions:
             events=tuple([event async for event in self.timeline.events(row=row.row)]),
             replies=_replies(stored, row.encoding) if stored else None,
             outline=outline(decode_stored(original, row.encoding)) if original is not None else None,
+            reading=self._readings.get(row.channel),
         )
 
     async def raw(self, text: str) -> bytes:

@@ -8,6 +8,7 @@ from gateway.console.plain import control_text, iso, visible
 from gateway.console.values import ChannelStatus, Explained, FieldView, Outline, Reason, Replies, Shown, Status
 from gateway.model.anomalies import NotedOddity
 from gateway.model.review import EventRow, Finding, Halt, LeaseView, Row
+from gateway.wire.charset import ENCODING_MISMATCH
 
 Fact = str | int | bool | None | list["Fact"] | dict[str, "Fact"]
 """What JSON can carry."""
@@ -117,6 +118,7 @@ def shown_facts(shown: Shown) -> Facts:
     """Give everything `show` tells; field values only where the outline has them."""
     return {
         **row_facts(shown.row),
+        "charset": _charset_facts(shown),
         "why": reason_facts(shown.reason),
         "events": [event_facts(each) for each in shown.events],
         "replies": _replies_facts(shown.replies) if shown.replies else None,
@@ -143,6 +145,19 @@ def _channel_facts(status: ChannelStatus, at: int) -> Facts:
         "halts": [_halt_facts(each) for each in summary.halted],
         "anomalies": dict(summary.anomalies),
         "why": reason_facts(status.reason),
+    }
+
+
+def _charset_facts(shown: Shown) -> Facts:
+    """Give what MSH-18 said, what the channel is set to today, and what the bytes were really read by."""
+    row, reading = shown.row, shown.reading
+    return {
+        "declared": visible(row.declared_charset),
+        "configured": reading.fixed if reading else None,
+        "default": reading.default if reading else None,
+        "fallback": reading.fallback if reading else None,
+        "observed": row.encoding,
+        "mismatch": ENCODING_MISMATCH in row.flags,
     }
 
 

@@ -126,14 +126,28 @@ class Replies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a channel is set to read characters today: `fixed` for all, else MSH-18, `default` where that is empty or
+    unknown; `fallback` for bytes that do not fit.
+    """
+
+    fixed: str | None
+    default: str
+    fallback: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """Everything `show` tells of one row. `outline` and `replies` are None where the content is not kept."""
+    """Everything `show` tells of one row. `outline` and `replies` are None where the content is not kept, `reading`
+    where the channel is not configured any more.
+    """
 
     row: Row
     reason: Reason
     events: tuple[EventRow, ...]
     replies: Replies | None
     outline: Outline | None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,7 +148,8 @@ def test_one_message_fits_80_columns_with_its_content_masked(draw: Draw) -> None
         sequence       7  (inbound none)
         tries          1 send, 0 attempts, generation 0, took the link down 1 time
         partition      (whole channel)  barrier
-        charset        utf-8  (declared none)  encoding-mismatch
+        charset        declared none, not configured, read as utf-8
+        flags          encoding-mismatch
         size           163 bytes, 2 retransmits
         sha256         000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
         answer leg     not_owed
