@@ -8,6 +8,7 @@ from gateway.ports.capture import Tap
 from gateway.wire.frames import FS, Anomaly, BadFrame, Frame, Item
 
 FRAME, UNFINISHED = "frame", "unfinished"
+_BLANKS = b"\r\n\0 "
 
 
 class Trace:
@@ -70,7 +71,7 @@ class Trace:
     def end(self, items: Sequence[Item]) -> None:
         """Give what a connection that is gone left behind: it may be what somebody looks for."""
         self.understood(items)
-        if self._is_known and (self._raw or self._lost) and self._tap.wants(self._channel):
+        if self._is_known and (self._raw.strip(_BLANKS) or self._lost) and self._tap.wants(self._channel):
             self._give(UNFINISHED, len(self._raw))
         self.drop()
 

@@ -52,14 +52,14 @@ def kinds(caught: Caught) -> list[tuple[str, int]]:
     return [(each.kind, each.offset) for each in caught.oddities]
 
 
-STREAM = b"\n\n" + f(m("A1")) + b"\xef\xbb\xbf\x0b" + f(m("A2")) + b"\x0b" + m("A3") + b"\x1c" + f(m("A4")) + b"\n"
+STREAM = b"\n\n" + f(m("A1")) + b"\xef\xbb\xbf\x0b" + f(m("A2")) + b"\x0b" + m("A3") + b"\x1c" + f(m("A4")) + b"\nrest"
 
 
 def test_frames_are_cut_so_that_nothing_of_the_wire_is_missing_or_doubled() -> None:
     caught = traced(Wanting(9), STREAM)
     assert b"".join(each.raw for each in caught) == STREAM
     assert [each.kind for each in caught] == ["frame", "frame", "frame", "frame", "unfinished"]
-    assert [each.raw[-2:] for each in caught] == [b"\x1c\r", b"\x1c\r", b"\r\x1c", b"\x1c\r", b"\n"]
+    assert [each.raw[-2:] for each in caught] == [b"\x1c\r", b"\x1c\r", b"\r\x1c", b"\x1c\r", b"st"]
     assert caught[0].raw == b"\n\n" + f(m("A1"))
     assert [kinds(each) for each in caught[:2]] == [
         [("stray-lf", 0)],
@@ -117,6 +117,12 @@ def test_bytes_without_room_are_counted_and_the_next_frame_is_whole_again() -> N
     assert [(each.raw, each.lost) for each in caught] == [(first[:10], len(first) - 10), (second[:5], len(second) - 5)]
     tap = Wanting(9, room=len(first))
     assert [(each.raw, each.lost) for each in traced(tap, first, second)] == [(first, 0), (second, 0)]
+
+
+def test_blanks_behind_the_last_frame_are_no_frame() -> None:
+    tap = Wanting(9)
+    assert [each.kind for each in traced(tap, f(m("A1")) + b"\r\n\0 ")] == ["frame"]
+    assert tap.room == 1 << 20
 
 
 async def test_a_listener_shows_its_frames_to_the_tap_and_answers_as_ever() -> None:
