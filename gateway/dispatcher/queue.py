@@ -65,7 +65,9 @@ class ChannelQueue:
         async with self._scout:
             while True:
                 self._wake.clear()
-                await self.refresh()
+                if self._is_open:
+                    # While the server is away nothing is claimed; what moved meanwhile is read when it is back.
+                    await self.refresh()
                 wait: int | None = None
                 if self._is_open and (connection := self.connection) is not None:
                     plan = self.heads.plan(self._lead.clock())

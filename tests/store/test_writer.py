@@ -61,6 +61,34 @@ async def test_what_gathers_is_committed_together(store: SqliteStore) -> None:
     assert store.commits == before + 2, "the gate's own commit, and one for all"
 
 
+async def test_a_knock_does_not_cut_a_group_short(store: SqliteStore) -> None:
+    async with Gate(store):
+        before = store.commits
+        waiting = []
+        for number in range(20):
+            waiting.append(store.intake.accept(offer(f"A{number}"), seal))
+            store._writer._queue.put(None)
+    await asyncio.gather(*waiting)
+    # The gate's own commit, and one for all twenty.
+    assert store.commits - before == 2
+
+
+async def test_a_watcher_that_begins_while_the_writer_sleeps_hears_of_other_processes(
+    store: SqliteStore, tmp_path: Path, clock: ManualClock, notes: Notes
+) -> None:
+    other = await opened(tmp_path / "queue.db", clock, notes)
+    try:
+        for number in range(20):
+            seen = (await store.outbox.changed(ADT, -1)).counter
+            change = asyncio.create_task(store.outbox.changed(ADT, seen))
+            await asyncio.sleep(0)
+            await other.intake.accept(offer(f"A{number}"), seal)
+            async with asyncio.timeout(5):
+                assert (await change).counter > seen
+    finally:
+        await other.close()
+
+
 async def test_intake_and_dispatch_share_commits(store: SqliteStore, clock: ManualClock) -> None:
     taken = await store.leases.take(GROUP, holder="one", ttl=TTL, channels={ADT: PARK}, now=clock())
     assert isinstance(taken, Taken)

@@ -1,6 +1,7 @@
 """Named queries, read from the `.sql` files beside this module, and how one is asked. Builds no SQL."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
         yield name, lines
 
 
+@cache
 def named(file: str) -> Mapping[str, str]:
     """Give the queries of `queries/<file>.sql`."""
     return load(files("gateway.store.sqlite").joinpath("queries", f"{file}.sql").read_text(encoding="utf-8"))

@@ -71,6 +71,7 @@ class Writer:
         self._replies = Replies()
         self._watchers = 0
         self._closing = False
+        self._sleeps = False
         self._seen = int(db.pragma("data_version"))
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self.failed: StoreFailed | None = None
@@ -120,7 +121,8 @@ class Writer:
     def watch(self) -> None:
         """Look for other processes' commits until `unwatch`; calls nest."""
         self._watchers += 1
-        if self._watchers == 1:
+        if self._watchers == 1 and self._sleeps:
+            # A thread that is at work, or sleeps for a moment only, looks at the watchers by itself.
             self._queue.put(None)
 
     def unwatch(self) -> None:
@@ -175,9 +177,12 @@ class Writer:
         group: list[Unit] = []
         weight = 0
         try:
-            unit = self._queue.get(timeout=self._patience())
-            while unit is not None:
-                if not unit.future.cancelled():
+            unit = self._sleep()
+            while True:
+                if unit is None:
+                    # Only a knock at the door: it must not cut the group short.
+                    pass
+                elif not unit.future.cancelled():
                     group.append(unit)
                     weight += unit.weight
                 else:
@@ -190,6 +195,17 @@ class Writer:
         except queue.Empty:
             pass
         return group
+
+    def _sleep(self) -> Unit | None:
+        """Wait for the first unit of a group, or for a knock. Raises queue.Empty when the patience is over."""
+        # Said before the watchers are looked at: whoever begins to watch after that look knocks.
+        self._sleeps = True
+        patience = self._patience()
+        self._sleeps = patience is None
+        try:
+            return self._queue.get(timeout=patience)
+        finally:
+            self._sleeps = False
 
     def _patience(self) -> float | None:
         """Give the seconds to wait for work before looking after other things; None: for ever."""
