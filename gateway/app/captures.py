@@ -69,6 +69,11 @@ class Captures:
             except GatewayError:
                 # Passing trouble of the store: messages come first.
                 await asyncio.sleep(EVERY)
+            except Exception as why:  # noqa: BLE001 - a defect in here must not end the process that takes messages
+                self._observer.event("capture-failed", error=type(why).__name__)
+                if self._caught:
+                    self._held -= len(self._caught.popleft().raw)
+                await asyncio.sleep(EVERY)
 
     async def look(self) -> None:
         """Read what is asked for, here or in another process; end what is overdue."""

@@ -60,6 +60,8 @@ class Oddities:
                 await self.flush(store)
             except StoreFailed:
                 return
+            except Exception as why:  # noqa: BLE001 - a defect in here must not end the process that takes messages
+                self._observer.event("anomalies-not-recorded", error=type(why).__name__)
 
     async def flush(self, store: Anomalies, *, limit: int = BATCH) -> None:
         """Write what waits, the oldest `limit` first; what cannot be written now waits on. Raises StoreFailed."""

@@ -150,6 +150,7 @@ STORE: Mapping[str, Spec] = {
 PROCESS: Mapping[str, Spec] = {
     "capture-began": Spec(level=_WARN),
     "capture-unwritable": Spec(level=_BAD),
+    "capture-failed": Spec(level=_BAD, throttled=True),
     "anomalies-not-recorded": Spec(level=_WARN, throttled=True),
     "library": Spec(level=_WARN, throttled=True),
     "crashed": Spec(level=_BAD),

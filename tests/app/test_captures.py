@@ -138,3 +138,22 @@ async def test_frames_are_written_as_soon_as_they_come(tmp_path: Path) -> None:
                 await asyncio.wait([running], timeout=0.01)
         running.cancel()
         await asyncio.wait([running])
+
+
+async def test_a_defect_costs_one_captured_frame_and_never_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "EVERY", 0.01)
+    async with opened(tmp_path) as store:
+        rig = Rig(store, tmp_path)
+        await rig.actions.capture("adt", frames=2, why="x")
+        monkeypatch.setattr(subject, "write_frame", "not to be called")
+        running = asyncio.create_task(rig.captures.run())
+        await rig.notes.until(lambda: bool(rig.notes.named("capture-began")))
+        rig.captures.take(caught())
+        await rig.notes.until(lambda: bool(rig.notes.named("capture-failed")))
+        assert rig.notes.named("capture-failed") == [{"error": "TypeError"}]
+        assert not running.done()
+        assert rig.captures.hold(subject.ROOM)
+        running.cancel()
+        await asyncio.wait([running])
