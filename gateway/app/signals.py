@@ -1,11 +1,12 @@
-"""SIGTERM and SIGINT as an event, and as nothing else."""
+"""SIGTERM, SIGINT and SIGHUP as an event, and as nothing else."""
 
 import asyncio
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STOPPING = (signal.SIGTERM, signal.SIGINT)
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""A configuration is read at the start only, so a hang-up is what it is by default: the end, but an orderly one."""
 
 
 @contextmanager

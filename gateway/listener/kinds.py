@@ -1,6 +1,7 @@
 """What MSH says about a message's kind and sender: the same for thousands in a row, so it is worked out once each."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from gateway.listener.options import AcceptOptions
 from gateway.wire import charset
@@ -10,6 +11,11 @@ from gateway.wire.header import Header
 _NULL = b'""'
 _MOST = 1_024
 """Kinds and names remembered at once. Control ids and anything behind MSH are no part of them."""
+_LONGEST = 512
+"""Bytes and characters of a key that is remembered."""
+
+_Key = tuple[bytes | str | None, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +55,8 @@ class Kinds:
     def __init__(self, accept: AcceptOptions, barriers: frozenset[str]) -> None:
         self._accept = accept
         self._barriers = barriers
-        self._kinds: dict[tuple[bytes | str | None, ...], Kind] = {}
-        self._names: dict[tuple[bytes | str | None, ...], Names] = {}
+        self._kinds: dict[_Key, Kind] = {}
+        self._names: dict[_Key, Names] = {}
 
     def kind(self, header: Header) -> Kind:
         """Give the kind of a message."""
@@ -64,9 +70,7 @@ class Kinds:
         found = self._kinds.get(key)
         if found is None:
             found = Kind(is_ack=header.type_parts()[0] == b"ACK", objection=_objection(self._accept, header))
-            if len(self._kinds) >= _MOST:
-                self._kinds.clear()
-            self._kinds[key] = found
+            _remember(self._kinds, key, found)
         return found
 
     def names(self, header: Header, codec: str) -> Names:
@@ -86,10 +90,17 @@ class Kinds:
             sender = join(text(header.sending_application, codec), text(header.sending_facility, codec))
             version = text(header.version, codec)
             found = Names(message_type=kind, sender=sender, version=version, barrier=kind in self._barriers)
-            if len(self._names) >= _MOST:
-                self._names.clear()
-            self._names[key] = found
+            _remember(self._names, key, found)
         return found
+
+
+def _remember(known: dict[_Key, T], key: _Key, value: T) -> None:
+    """Keep a value for the next message like it, unless its key is long: a peer must not fill the memory with names."""
+    if sum(len(part) for part in key if part is not None) > _LONGEST:
+        return
+    if len(known) >= _MOST:
+        known.clear()
+    known[key] = value
 
 
 def join(*values: str) -> str:

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import signal
 import socket
 import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.processes import command
 from tests.system.site import Site, exchange, message
@@ -104,3 +106,13 @@ async def test_a_late_answer_settles_its_own_row_and_no_other(site: Site) -> Non
     kinds = [event["kind"] for event in events]
     assert "in-doubt" in kinds
     assert "late-accept" in kinds
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_every_signal_to_stop_stops_in_order(site: Site, number: signal.Signals) -> None:
+    await site.serve()
+    gateway = await site.gateway(site.config())
+    gateway.process.send_signal(number)
+    async with asyncio.timeout(8):
+        assert await gateway.process.wait() == 0
+    assert '"event":"stopped"' in site.log.read_text()
