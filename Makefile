@@ -6,7 +6,7 @@ PIP = $(BIN)/pip --disable-pip-version-check --quiet
 CYCLES ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fix bench chaos lock docs interop clean
+.PHONY: help run test check fix bench chaos fuzz lock docs interop clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk -F':.*?## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -53,6 +53,13 @@ interop: $(VENV)/dev.stamp tests/interop/node_modules/.stamp  ## let other peopl
 
 chaos: $(VENV)/dev.stamp  ## the long crash campaign (CYCLES=500)
 	CHAOS_CYCLES=$(CYCLES) $(BIN)/python -m pytest -m chaos --timeout=0 tests/chaos
+
+$(VENV)/fuzz.stamp: $(VENV)/dev.stamp tests/fuzz/requirements.lock
+	@$(PIP) install --require-hashes -r tests/fuzz/requirements.lock
+	@touch $@
+
+fuzz: $(VENV)/fuzz.stamp  ## feed bytes nobody sane would send, guided by coverage (SECONDS=60 for each target)
+	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)
 
 bench: $(VENV)/run.stamp  ## measure durable answers and settles as ratios to the disk's own sync rate
 	$(BIN)/python -m gateway bench

@@ -71,6 +71,11 @@ def read_file(path: Path) -> dict[str, Any]:
         raise ConfigError((f"{path}: is not UTF-8 at byte {error.start}",)) from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError((f"{path}: is not TOML: {error}",)) from None
+    except RecursionError:
+        raise ConfigError((f"{path}: is nested too deeply",)) from None
+    except ValueError:
+        # Python reads no integer of thousands of digits.
+        raise ConfigError((f"{path}: holds a number that is too long",)) from None
 
 
 HOW_TO_NAME_ONE = (
@@ -159,7 +164,7 @@ def _typed(field: FieldInfo | None, text: str) -> object:
 def _read_value(text: str) -> object:
     try:
         document = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, or more digits or brackets than Python reads
         return text
     # A text with a line end could bring keys of its own.
     return document["value"] if len(document) == 1 else text

@@ -87,19 +87,25 @@ def scan(payload: bytes, *, encoding: str | None = None) -> Header:
     if not separator or separator in _FORBIDDEN:
         raise HeaderUnreadable(reason="MSH-1 is not usable as a separator")
     fields = segment.split(separator, _LAST_FIELD)
-    if len(fields) < 2 or not 1 <= len(fields[1]) <= 16:
-        raise HeaderUnreadable(reason="MSH-2 is empty or too long")
+    _check_encoding_characters(fields)
     by_characters = None
     if encoding is not None or len(fields) >= _LAST_FIELD:
         by_characters = _codec(segment, separator, fields[1], encoding)
         if by_characters is not None:
             fields = _split_by_characters(segment, separator, _LAST_FIELD, by_characters)
+            # A separator inside a character of MSH-2 does not end it.
+            _check_encoding_characters(fields)
     return _header(start, separator, fields, by_characters)
 
 
 def is_wide(payload: bytes) -> bool:
     """Tell whether a payload without MSH is text in UTF-16 or UTF-32, whose characters take two or four bytes."""
     return _WIDE.match(payload) is not None
+
+
+def _check_encoding_characters(fields: list[bytes]) -> None:
+    if len(fields) < 2 or not 1 <= len(fields[1]) <= 16:
+        raise HeaderUnreadable(reason="MSH-2 is empty or too long")
 
 
 def _header(start: int, separator: bytes, fields: list[bytes], by_characters: str | None) -> Header:

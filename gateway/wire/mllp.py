@@ -239,9 +239,8 @@ class Decoder:
 
     def _restart(self, data: bytes, at: int, vt: int) -> int:
         """Abandon the open frame: VT and a header inside it begin another message, and two are never glued."""
+        # Never longer than the cap: VT is not looked for behind it.
         self._piece = data[at:vt]
-        if self._is_too_long():
-            return len(data)
         self._abandon()
         self._open(self._offset + vt)
         if self._strict:

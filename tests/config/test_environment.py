@@ -49,6 +49,11 @@ def test_a_list_and_a_table_are_written_as_in_the_file(tmp_path: Path) -> None:
     assert found.ack.mode is AckMode.ENHANCED
 
 
+@pytest.mark.parametrize("text", ["[" * 3_000, "9" * 5_000])
+def test_what_python_cannot_read_as_a_value_stays_a_text(text: str, tmp_path: Path) -> None:
+    assert "GATEWAY_LEASE__TTL" in problem(tmp_path, MINIMAL, {"GATEWAY_LEASE__TTL": text})
+
+
 def test_keys_in_capitals_are_reached(tmp_path: Path) -> None:
     found = loaded(tmp_path, MINIMAL, {"GATEWAY_UPSTREAM__MAIN__VERDICT__AE": "reject"})
     assert found.upstream[0].verdict.ae is RefusalVerdict.REJECT

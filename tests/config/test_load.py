@@ -73,6 +73,15 @@ def test_a_file_that_is_not_toml_is_named_with_the_line(tmp_path: Path) -> None:
     assert f"line {MINIMAL.count(chr(10)) + 2}" in found
 
 
+@pytest.mark.parametrize(
+    ("value", "words"), [("[" * 3_000, "is nested too deeply"), ("9" * 5_000, "holds a number that is too long")]
+)
+def test_toml_that_python_cannot_read_is_said_so(tmp_path: Path, value: str, words: str) -> None:
+    found = problem(tmp_path, f"{MINIMAL}\nname = {value}\n")
+    assert found.endswith(words)
+    assert "999" not in found
+
+
 def test_a_file_that_is_not_utf8_is_named_with_the_byte(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_bytes(b"# \xff")
     with pytest.raises(ConfigError, match="is not UTF-8 at byte 2"):

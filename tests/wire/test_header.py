@@ -79,6 +79,18 @@ def test_an_unusable_header_is_refused_with_a_fixed_phrase(payload: bytes, reaso
         scan(payload)
 
 
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_text_of_two_or_four_bytes_a_character_is_refused_by_its_name(codec: str) -> None:
+    with pytest.raises(HeaderUnreadable, match="UTF-16"):
+        scan("MSH|^~\\&|A|B".encode(codec))
+
+
+@pytest.mark.parametrize("head", [b"MSH|\x8a|\x8a|\x8a|\x8a|\x8a|\x8a|\x8a|\x8a|\x8a|", b"MSH|\x8a|234567890123456|"])
+def test_msh_2_may_not_be_longer_by_characters_either(head: bytes) -> None:
+    with pytest.raises(HeaderUnreadable, match="MSH-2"):
+        scan(head + b"A|B|C", encoding="GB 18030-2000")
+
+
 @pytest.mark.parametrize("characters", [b"^", b"^~", b"^~\\", b"^~\\&#", b"1234567890123456"])
 def test_msh_2_may_have_any_usual_length(characters: bytes) -> None:
     assert scan(b"MSH|" + characters + b"|A").encoding_characters == characters
