@@ -11,7 +11,7 @@ from tests.wire.streams import CR, FS, VT, bytewise, decode, frame, merged, mess
 BOM = b"\xef\xbb\xbf"
 _CAPS = (1 << 20, 64, 8, 1)
 _OPENINGS = tuple(VT + mark + name for mark in (b"", BOM) for name in (b"MSH", b"FHS", b"BHS"))
-_LONG = 1 << 10
+_LONG = 1 << 8
 
 
 def one(data: bytes) -> None:
